@@ -1,0 +1,201 @@
+package store
+
+import "opprof/engine/record"
+
+// Query selects what a Frame shows.
+type Query struct {
+	Engine  string // engine id; "" merges all engines
+	AtNS    int64  // right edge on the time axis, ns since 1970; 0 follows the newest step (live)
+	SpanNS  int64  // wanted width of the time axis; 0 is the whole run
+	Columns int    // number of time buckets that fit; the bucket width is the smallest step of a fixed ladder that covers the span
+	NowNS   int64  // the reader's clock, ns since 1970: how long ago the newest step was; 0 for a finished run
+}
+
+// Frame is everything the live and review pages show at one moment, and what `--once --json` prints: the same values. A Frame is
+// immutable. Counts are of the selected engines; percentiles of several engines are merged from steps or buckets, never averaged.
+type Frame struct {
+	Version  uint64 `json:"version"`   // of the snapshot it was computed from
+	Live     bool   `json:"live"`      // the right edge follows the newest step
+	FromNS   int64  `json:"from_ns"`   // left edge of the first column
+	ToNS     int64  `json:"to_ns"`     // right edge of the last column
+	BucketNS int64  `json:"bucket_ns"` // width of a column
+	Sampled  bool   `json:"sampled"`   // columns come from probes of a file that is not indexed yet
+
+	State   State    `json:"state"`
+	Engines []Engine `json:"engines"` // one row per engine of the run, selected or not, by id
+	Now     Instant  `json:"now"`     // composition at the right edge
+	Rates   Rates    `json:"rates"`   // over RateSpanNS before the right edge
+	Span    Summary  `json:"span"`    // over the visible columns
+	Run     Summary  `json:"run"`     // over the whole run so far
+	Columns []Column `json:"columns"` // oldest first, len <= Query.Columns
+	Windows []Window `json:"windows"` // profiler windows known from Layer 1, by time
+}
+
+// State is what the steps say about the server: busy while steps complete, idle when the last step left no request, stalled when
+// requests exist but no step completes, finished after a footer, unknown before the first step.
+type State struct {
+	Name      string `json:"name"`       // unknown, busy, idle, stalled, finished
+	SinceNS   int64  `json:"since_ns"`   // time of the newest step; 0 unknown
+	StalledNS int64  `json:"stalled_ns"` // how long no step completed while requests exist; 0 if not stalled
+}
+
+// Engine is one EngineCore (a data-parallel rank) of the run.
+type Engine struct {
+	ID        string         `json:"id"`
+	Stream    string         `json:"stream"` // file it came from
+	State     State          `json:"state"`
+	Header    *record.Header `json:"header"` // nil when the file has none
+	Footer    *record.Footer `json:"footer"` // nil while running or killed
+	FirstStep int64          `json:"first_step"`
+	LastStep  int64          `json:"last_step"`
+	Steps     int64          `json:"steps"`
+	Now       Instant        `json:"now"`
+	Rates     Rates          `json:"rates"`
+	Loss      Loss           `json:"loss"`
+}
+
+// Loss counts what the reader could not show. Zero everywhere is a complete recording.
+type Loss struct {
+	Dropped  int64 `json:"dropped"`   // records that the server dropped
+	BadLines int64 `json:"bad_lines"` // lines that could not be read
+	Gaps     int64 `json:"gaps"`      // jumps in step_index not explained by drops
+	Backward int64 `json:"backward"`  // step_index going back: a restart inside one stream
+	Unknown  int64 `json:"unknown"`   // valid lines of an unknown type
+}
+
+// Instant is the batch composition at one moment: the newest step at or before it, summed over the selected engines.
+type Instant struct {
+	Known     bool   `json:"known"`
+	TimeNS    int64  `json:"time_ns"`    // completion of the newest of these steps
+	StepIndex int64  `json:"step_index"` // meaningful for one engine; the newest step's otherwise
+	PeriodNS  *int64 `json:"period_ns"`  // null when unknown
+
+	ScheduledRequests int64  `json:"scheduled_requests"`
+	DecodeBatchSize   int64  `json:"decode_batch_size"`
+	PrefillRequests   int64  `json:"prefill_requests"`
+	PrefillTokens     int64  `json:"prefill_tokens"`
+	DecodeTokens      int64  `json:"decode_tokens"`
+	ResumedRequests   *int64 `json:"resumed_requests"`
+	RecomputeTokens   *int64 `json:"recompute_tokens"`
+
+	Chunks      record.Chunks             `json:"chunks"`
+	ChunkTail   bool                      `json:"chunk_tail"` // Chunks.TailHist is known
+	ContextHist [record.ContextBins]int64 `json:"context_hist"`
+	Preemptions int64                     `json:"preemptions"`
+	Queues      record.Queues             `json:"queues"`
+	KV          record.KV                 `json:"kv"` // blocks summed, usage = used / total
+	Local       *record.Prefix            `json:"prefix_local"`
+	External    *record.Prefix            `json:"prefix_external"`
+	Graph       *record.Graph             `json:"graph"` // of the newest step
+}
+
+// Rates are per second over the last RateSpanNS (shorter at the start of a run). Zero while the server is idle; Known is false before
+// two steps.
+type Rates struct {
+	Known            bool    `json:"known"`
+	StepsPerS        float64 `json:"steps_per_s"`
+	PrefillTokPerS   float64 `json:"prefill_tokens_per_s"`
+	DecodeTokPerS    float64 `json:"decode_tokens_per_s"`
+	RecomputeTokPerS float64 `json:"recompute_tokens_per_s"`
+}
+
+// Quantiles of step periods in ns. All are null when N is 0. Exact says that they come from whole steps by the nearest-rank rule;
+// otherwise from a sketch whose relative error is at most ErrorPct.
+type Quantiles struct {
+	N        int64   `json:"n"`
+	Unknown  int64   `json:"unknown"` // steps without a known period: after a gap, a drop or a restart
+	P50NS    *int64  `json:"p50_ns"`
+	P95NS    *int64  `json:"p95_ns"`
+	P99NS    *int64  `json:"p99_ns"`
+	MaxNS    *int64  `json:"max_ns"`
+	Exact    bool    `json:"exact"`
+	ErrorPct float64 `json:"error_pct"`
+}
+
+// Summary is an aggregate over a stretch of time.
+type Summary struct {
+	Counts Counts    `json:"counts"`
+	Period Quantiles `json:"period"`
+}
+
+// Counts are sums and extremes over the steps of a stretch of time. They add up: merging two stretches merges their Counts.
+type Counts struct {
+	Steps       int64 `json:"steps"`
+	ZeroToken   int64 `json:"zero_token_steps"`
+	FirstNS     int64 `json:"first_ns"` // completion of the first step
+	LastNS      int64 `json:"last_ns"`  // completion of the last step
+	PeriodSumNS int64 `json:"period_sum_ns"`
+
+	ScheduledRequests int64 `json:"scheduled_requests"` // request-steps
+	DecodeRequests    int64 `json:"decode_requests"`    // request-steps
+	PrefillRequests   int64 `json:"prefill_requests"`   // request-steps
+	PrefillTokens     int64 `json:"prefill_tokens"`
+	DecodeTokens      int64 `json:"decode_tokens"`
+	ResumedRequests   int64 `json:"resumed_requests"`
+	RecomputeTokens   int64 `json:"recompute_tokens"`
+	Preemptions       int64 `json:"preemptions"`
+	LastPreemptionNS  int64 `json:"last_preemption_ns"` // 0 never
+	DecodeBatchMax    int64 `json:"decode_batch_max"`
+
+	Chunks      record.Chunks             `json:"chunks"`
+	ContextHist [record.ContextBins]int64 `json:"context_hist"` // request-steps
+
+	RunningMax  int64 `json:"running_max"`
+	WaitingMax  int64 `json:"waiting_max"`
+	DeferredMax int64 `json:"deferred_max"`
+	WaitingSum  int64 `json:"waiting_sum"` // over steps, for the mean
+	RunningSum  int64 `json:"running_sum"`
+
+	KVUsageMax   float64 `json:"kv_usage_max"` // in [0,1]
+	KVUsageMaxNS int64   `json:"kv_usage_max_ns"`
+	KVUsageSum   float64 `json:"kv_usage_sum"` // over steps, for the mean
+
+	Graph         [record.GraphModes]int64 `json:"graph"` // steps by mode: unknown, NONE, PIECEWISE, FULL, other
+	GraphBucket   int64                    `json:"graph_bucket_tokens"`
+	GraphPadding  int64                    `json:"graph_padding_tokens"`
+	LocalSteps    int64                    `json:"prefix_local_steps"` // steps whose local prefix statistics are known
+	Local         record.Prefix            `json:"prefix_local"`
+	ExternalSteps int64                    `json:"prefix_external_steps"`
+	External      record.Prefix            `json:"prefix_external"`
+
+	Dropped int64 `json:"dropped"`
+	Stalls  int64 `json:"stalls"` // periods of at least StallNS
+}
+
+// Column is one time bucket [StartNS, StartNS+BucketNS). Steps == 0 is a gap: nothing completed, drawn empty, never as zero.
+type Column struct {
+	StartNS   int64     `json:"start_ns"`
+	Counts    Counts    `json:"counts"`
+	Period    Quantiles `json:"period"`
+	Perturbed bool      `json:"perturbed"` // a profiler window was open in it
+}
+
+// Window is a profiler window as the Layer-1 markers tell it, before its traces are looked at.
+type Window struct {
+	Engine        string `json:"engine"`
+	StartNS       int64  `json:"start_ns"`        // time of the start marker
+	AfterStep     int64  `json:"after_step"`      // the window's first step is the next one
+	StopNS        int64  `json:"stop_ns"`         // 0 while open
+	StopAfterStep int64  `json:"stop_after_step"` // 0 while open
+	StallNS       int64  `json:"stall_ns"`        // longest step period from its first step to its stop
+}
+
+const (
+	// RateSpanNS is the stretch that Rates cover.
+	RateSpanNS = 5_000_000_000
+	// StalledAfterNS is how long no step may complete, while requests exist, before the state is stalled.
+	StalledAfterNS = 2_000_000_000
+	// StallNS is the step period from which a step counts as a stall.
+	StallNS = 500_000_000
+)
+
+// Event is something a reader of a run jumps to.
+type Event uint8
+
+const (
+	EventPreemption Event = iota
+	EventGraphMiss        // a step in mode NONE
+	EventStall            // a step period of at least StallNS
+	EventWindow           // a profiler window's first step
+	EventGap              // lost steps or a restart
+)
