@@ -1,0 +1,37 @@
+package rundir
+
+// Description says what is open: the run's identity and where it lies, for the header of every screen and for `--once --json`. Values a
+// run does not tell are at their zero value and shown as "-".
+type Description struct {
+	ID             string   `json:"id"`
+	Path           string   `json:"path"`
+	Kind           string   `json:"kind"` // live, finished, demo
+	Model          string   `json:"model"`
+	VLLMVersion    string   `json:"vllm_version"`
+	PatchHash      string   `json:"patch_hash"` // "" when the recorder does not say
+	TensorParallel int64    `json:"tensor_parallel"`
+	DataParallel   int64    `json:"data_parallel"`
+	PipeParallel   int64    `json:"pipeline_parallel"`
+	ExpertParallel bool     `json:"expert_parallel"`
+	GraphMode      string   `json:"cudagraph_mode"`
+	PrefixCaching  *bool    `json:"prefix_caching"`
+	FirstNS        int64    `json:"first_ns"` // completion of the first step, ns since 1970; 0 before one
+	LastNS         int64    `json:"last_ns"`
+	Streams        []Stream `json:"streams"`
+	Traces         []string `json:"traces"` // paths below Path
+	ServerLog      string   `json:"server_log"`
+	Problems       []string `json:"problems"` // what could not be read or is missing, in sentences
+}
+
+// Stream is one Layer-1 file of a run and how far it was read.
+type Stream struct {
+	Path          string  `json:"path"`
+	Bytes         int64   `json:"bytes"` // size on disk
+	ReadBytes     int64   `json:"read_bytes"`
+	Lines         int64   `json:"lines"`
+	BadLines      int64   `json:"bad_lines"`
+	FallbackShare float64 `json:"fallback_share"` // share of lines that needed the tolerant scanner, in [0,1]
+	TornTail      bool    `json:"torn_tail"`
+	FirstBad      string  `json:"first_bad"` // the first bad line, located; "" if none
+	Error         string  `json:"error"`
+}
