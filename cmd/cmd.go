@@ -1,0 +1,74 @@
+package cmd
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Main runs the command line in env and returns the code to exit with.
+func Main(env *Env) ExitCode {
+	ctx, stop := env.Notify(context.Background())
+	defer stop()
+	root := newRoot(env)
+	root.SetArgs(env.Args)
+	err := root.ExecuteContext(ctx)
+	printError(env.Stderr, err)
+	return exitCode(err)
+}
+
+func newRoot(env *Env) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "opprof",
+		Short: "Explain every serving iteration of a vLLM server",
+		Long: `OpProf shows what a vLLM 0.24.0 server does, step by step: what was in each batch, how the step ran, and how long it took.
+It reads the per-step records that the OpProf patch writes, live or after the run.`,
+		Example: `  opprof demo                  # a recorded server, replayed as if it were live
+  opprof attach latest         # the newest run, live
+  opprof review RUN            # a finished run, from its first step to its last
+  opprof check RUN             # do its records hold together?`,
+		Args:              noSuchCommand,
+		RunE:              func(c *cobra.Command, _ []string) error { return c.Help() },
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		DisableAutoGenTag: true,
+	}
+	root.SetIn(env.Stdin)
+	root.SetOut(env.Stdout)
+	root.SetErr(env.Stderr)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return WithHint(WithCode(err, ExitUsage), c.CommandPath()+" --help")
+	})
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.AddCommand(
+		newVersion(env),
+	)
+	return root
+}
+
+// noSuchCommand refuses what is left of the command line when no command took it, and names the nearest one.
+func noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := c.CommandPath() + " --help"
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = c.CommandPath() + " " + strings.Join(near, ", ")
+	}
+	return WithHint(usageErrorf("there is no command %q", args[0]), hint)
+}
+
+// exactly is cobra's argument check with our exit code and a message that says what is missing.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		want := "no argument"
+		if len(names) > 0 {
+			want = strings.Join(names, " ")
+		}
+		return WithHint(usageErrorf("%s takes %s, got %d", c.CommandPath(), want, len(args)), c.CommandPath()+" --help")
+	}
+}

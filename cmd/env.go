@@ -1,0 +1,68 @@
+package cmd
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// Env is the outside world of a command. Tests fill it with buffers and fixed clocks; OS fills it with the process's own.
+type Env struct {
+	Args    []string // without the program's name
+	Stdin   io.Reader
+	Stdout  io.Writer
+	Stderr  io.Writer
+	Environ []string // KEY=value, for programs that read their whole environment
+	Getenv  func(string) string
+	Now     func() time.Time
+	// Notify returns a context that ends at the first signal that asks the program to stop, and a function that stops listening.
+	Notify func(context.Context) (context.Context, context.CancelFunc)
+}
+
+// OS is the process's own environment.
+func OS() *Env {
+	return &Env{
+		Args:    os.Args[1:],
+		Stdin:   os.Stdin,
+		Stdout:  os.Stdout,
+		Stderr:  os.Stderr,
+		Environ: os.Environ(),
+		Getenv:  os.Getenv,
+		Now:     time.Now,
+		Notify:  notify,
+	}
+}
+
+// A lost terminal (SIGHUP) is listened to as well: the demo has a folder to remove.
+func notify(ctx context.Context) (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+}
+
+// interactive reports whether a screen can be shown: both ends are terminals and the terminal can move its cursor.
+func (e *Env) interactive() bool {
+	t := e.Getenv("TERM")
+	return t != "" && t != "dumb" && isTerminal(e.Stdin) && isTerminal(e.Stdout)
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(term.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
+// terminalSize returns the columns and rows of standard output, or zeros when it is no terminal.
+func (e *Env) terminalSize() (columns, rows int) {
+	f, ok := e.Stdout.(term.File)
+	if !ok {
+		return 0, 0
+	}
+	columns, rows, err := term.GetSize(f.Fd())
+	if err != nil {
+		return 0, 0
+	}
+	return columns, rows
+}

@@ -1,0 +1,96 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+)
+
+// ExitCode is the status that the process ends with.
+type ExitCode int
+
+// Exit codes, stable for scripts.
+const (
+	ExitOK          ExitCode = 0
+	ExitFailure     ExitCode = 1   // something could not be done
+	ExitUsage       ExitCode = 2   // the command line or the configuration is wrong
+	ExitCheck       ExitCode = 3   // a check or a gate does not hold
+	ExitUndecided   ExitCode = 4   // a gate cannot decide
+	ExitInterrupted ExitCode = 130 // stopped by a signal
+)
+
+type codedError struct {
+	error
+	code ExitCode
+}
+
+func (e codedError) Unwrap() error { return e.error }
+
+// WithCode makes an error end the process with a code other than ExitFailure.
+func WithCode(err error, code ExitCode) error {
+	if err == nil {
+		return nil
+	}
+	return codedError{err, code}
+}
+
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e hintedError) Unwrap() error { return e.error }
+
+// WithHint adds what the user can do about an error, printed on a line of its own.
+func WithHint(err error, hint string) error {
+	if err == nil {
+		return nil
+	}
+	return hintedError{err, hint}
+}
+
+// Silent is an error that only carries an exit code: what there is to say has been printed.
+var errSilent = errors.New("")
+
+func usageErrorf(format string, args ...any) error {
+	return WithCode(fmt.Errorf(format, args...), ExitUsage)
+}
+
+// exitCode is the code an error carries: its own, 130 after a signal, or 1.
+func exitCode(err error) ExitCode {
+	var coded codedError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &coded):
+		return coded.code
+	case errors.Is(err, context.Canceled):
+		return ExitInterrupted
+	}
+	return ExitFailure
+}
+
+// printError writes an error and its hint, if it has anything to say.
+func printError(w io.Writer, err error) {
+	if err == nil || errors.Is(err, errSilent) || errors.Is(err, context.Canceled) {
+		return
+	}
+	_, _ = fmt.Fprintf(w, "opprof: %s\n", strings.TrimRight(err.Error(), "\n"))
+	if hint := hintOf(err); hint != "" {
+		_, _ = fmt.Fprintf(w, "  try: %s\n", hint)
+	}
+}
+
+func hintOf(err error) string {
+	var hinted hintedError
+	switch {
+	case errors.As(err, &hinted):
+		return hinted.hint
+	case errors.Is(err, fs.ErrPermission):
+		return "run as the user that owns the run, or ask for read permission on it"
+	}
+	return ""
+}
