@@ -1,0 +1,270 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/pflag"
+)
+
+// preferences are what a user sets once for every screen. They are looked up as flag, then environment, then file, then default.
+type preferences struct {
+	theme      string
+	glyphs     string
+	color      string
+	tick       time.Duration
+	timeZone   string
+	syncOutput string
+	mouse      bool
+}
+
+// setting is one preference: the key in the file; --key with dashes is its flag and OPPROF_KEY its variable.
+type setting struct {
+	key     string
+	usage   string
+	choices []string // nil when any value that set takes will do
+	initial string
+	set     func(*preferences, string) error
+	get     func(*preferences) string
+}
+
+func (s setting) flag() string     { return strings.ReplaceAll(s.key, "_", "-") }
+func (s setting) variable() string { return "OPPROF_" + strings.ToUpper(s.key) }
+
+const (
+	minTick = 50 * time.Millisecond
+	maxTick = 10 * time.Second
+)
+
+func settings() []setting {
+	text := func(field func(*preferences) *string) (func(*preferences, string) error, func(*preferences) string) {
+		return func(p *preferences, v string) error { *field(p) = v; return nil }, func(p *preferences) string { return *field(p) }
+	}
+	choice := func(key, usage, initial string, choices []string, field func(*preferences) *string) setting {
+		set, get := text(field)
+		return setting{key: key, usage: usage, choices: choices, initial: initial, set: set, get: get}
+	}
+	return []setting{
+		choice("theme", "colours of the screen; auto asks the terminal", "auto", themeNames(), func(p *preferences) *string { return &p.theme }),
+		choice("glyphs", "characters of charts and borders; auto goes by the locale", "auto", []string{"auto", "unicode", "ascii"},
+			func(p *preferences) *string { return &p.glyphs }),
+		choice("color", "when to use colours; auto goes by the terminal and NO_COLOR", "auto", []string{"auto", "always", "never"},
+			func(p *preferences) *string { return &p.color }),
+		{key: "tick", usage: "time between two pictures, 50ms to 10s", initial: "250ms", set: setTick,
+			get: func(p *preferences) string { return p.tick.String() }},
+		choice("time_zone", "zone of the times shown", "local", []string{"local", "utc"}, func(p *preferences) *string { return &p.timeZone }),
+		choice("sync_output", "wrap each picture so that the terminal shows it at once; auto asks the terminal", "auto", []string{"auto", "on", "off"},
+			func(p *preferences) *string { return &p.syncOutput }),
+		{key: "mouse", usage: "take clicks and the wheel", choices: []string{"true", "false"}, initial: "true", set: setMouse,
+			get: func(p *preferences) string { return strconv.FormatBool(p.mouse) }},
+	}
+}
+
+func setTick(p *preferences, v string) error {
+	d, err := time.ParseDuration(v)
+	if err != nil || d < minTick || d > maxTick {
+		return fmt.Errorf("want a duration from %s to %s such as 250ms", minTick, maxTick)
+	}
+	p.tick = d
+	return nil
+}
+
+func setMouse(p *preferences, v string) (err error) {
+	if p.mouse, err = strconv.ParseBool(v); err != nil {
+		return errors.New("want true or false")
+	}
+	return nil
+}
+
+// assign checks a value from the outside and stores it.
+func (s setting) assign(p *preferences, v string) error {
+	if s.choices != nil && !slices.Contains(s.choices, v) {
+		return fmt.Errorf("%s: want %s, got %q", s.key, strings.Join(s.choices, ", "), v)
+	}
+	if err := s.set(p, v); err != nil {
+		return fmt.Errorf("%s: %w, got %q", s.key, err, v)
+	}
+	return nil
+}
+
+// preferenceFlags are the flags that a screen command takes for the settings, and where the file lies.
+type preferenceFlags struct {
+	file   string
+	values map[string]*string
+	flags  *pflag.FlagSet
+}
+
+func bindPreferences(flags *pflag.FlagSet) *preferenceFlags {
+	b := &preferenceFlags{values: map[string]*string{}, flags: flags}
+	flags.StringVar(&b.file, "config", "", "preferences file (default $XDG_CONFIG_HOME/opprof/config.toml)")
+	for _, s := range settings() {
+		usage := s.usage
+		if s.choices != nil {
+			usage += " (" + strings.Join(s.choices, "|") + ")"
+		}
+		b.values[s.key] = flags.String(s.flag(), s.initial, usage)
+	}
+	return b
+}
+
+// origin says where each effective value came from, by key.
+type origin map[string]string
+
+// resolve looks every setting up: flag, environment, file, default. All faults are usage errors that name their place.
+func (b *preferenceFlags) resolve(env *Env) (*preferences, origin, error) {
+	file, err := b.read(env)
+	if err != nil {
+		return nil, nil, WithHint(WithCode(err, ExitUsage), "opprof config init --user writes a file with every key and its default")
+	}
+	p, from := &preferences{}, origin{}
+	for _, s := range settings() {
+		value, source := s.initial, "default"
+		if v, ok := file.values[s.key]; ok {
+			value, source = v.text, fmt.Sprintf("%s:%d", file.path, v.line)
+		}
+		if s.key == "color" && env.Getenv("NO_COLOR") != "" {
+			value, source = "never", "$NO_COLOR"
+		}
+		if v := env.Getenv(s.variable()); v != "" {
+			value, source = v, "$"+s.variable()
+		}
+		if b.flags.Changed(s.flag()) {
+			value, source = *b.values[s.key], "--"+s.flag()
+		}
+		if err := s.assign(p, value); err != nil {
+			return nil, nil, usageErrorf("%s: %w", source, err)
+		}
+		from[s.key] = source
+	}
+	return p, from, nil
+}
+
+type fileValue struct {
+	text string
+	line int
+}
+
+type preferenceFile struct {
+	path   string
+	values map[string]fileValue
+}
+
+// read takes the preferences file apart. A file that is not there is empty, unless --config or OPPROF_CONFIG named it.
+func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
+	path, named := b.file, true
+	if path == "" {
+		path = env.Getenv("OPPROF_CONFIG")
+	}
+	if path == "" {
+		path, named = preferencesPath(env), false
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return preferenceFile{path: path}, nil
+	}
+	if err != nil {
+		return preferenceFile{}, fmt.Errorf("cannot read preferences: %w", err)
+	}
+	return parsePreferences(path, string(text))
+}
+
+// preferencesPath is where the file lies unless it is named: "" when the user has no home at all.
+func preferencesPath(env *Env) string {
+	if dir := env.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "opprof", "config.toml")
+	}
+	if home := env.Getenv("HOME"); home != "" {
+		return filepath.Join(home, ".config", "opprof", "config.toml")
+	}
+	return ""
+}
+
+func parsePreferences(path, text string) (preferenceFile, error) {
+	file := preferenceFile{path: path, values: map[string]fileValue{}}
+	var tree map[string]any
+	if _, err := toml.Decode(text, &tree); err != nil {
+		var parse toml.ParseError
+		if errors.As(err, &parse) {
+			return file, fmt.Errorf("cannot read preferences: %s:%d: %s", path, parse.Position.Line, parse.Message)
+		}
+		return file, fmt.Errorf("cannot read preferences: %s: %w", path, err)
+	}
+	for _, key := range slices.Sorted(maps.Keys(tree)) {
+		line := lineOf(text, key)
+		if _, ok := settingOf(key); !ok {
+			return file, fmt.Errorf("cannot read preferences: %s:%d: unknown key %q%s", path, line, key, nearestKey(key))
+		}
+		value := tree[key]
+		switch value.(type) {
+		case string, bool:
+		default:
+			return file, fmt.Errorf("cannot read preferences: %s:%d: %s: want a string or a boolean", path, line, key)
+		}
+		file.values[key] = fileValue{text: fmt.Sprint(value), line: line}
+	}
+	return file, nil
+}
+
+func settingOf(key string) (setting, bool) {
+	for _, s := range settings() {
+		if s.key == key {
+			return s, true
+		}
+	}
+	return setting{}, false
+}
+
+// lineOf finds the line that sets a top-level key or opens its table: the TOML library keeps no positions of values that parse.
+func lineOf(text, key string) int {
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimLeft(strings.TrimSpace(line), `["' `)
+		rest, ok := strings.CutPrefix(line, key)
+		if ok && strings.IndexAny(strings.TrimLeft(rest, `"' `), "=.]") == 0 {
+			return i + 1
+		}
+	}
+	return 1
+}
+
+// nearestKey suggests the key that was probably meant: within two edits, or of the same beginning.
+func nearestKey(key string) string {
+	best, distance := "", 3
+	for _, s := range settings() {
+		if d := editDistance(key, s.key); d < distance {
+			best, distance = s.key, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+// editDistance counts the insertions, deletions and replacements between two short words.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

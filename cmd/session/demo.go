@@ -1,0 +1,176 @@
+package session
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"opprof/testdata"
+)
+
+// DemoOptions say what is replayed and how fast.
+type DemoOptions struct {
+	Recording string           // one of testdata.Recordings; "" is the first H200 run
+	Speed     float64          // 1 is the recorded pace; 10 a server ten times as fast
+	Now       func() time.Time // wall clock
+}
+
+const (
+	defaultRecording = "h200-tp1"
+	// History written before the first picture: a minute of screen time, but not more than a few thousand steps' worth of it.
+	demoHistoryNS      = 60_000_000_000
+	demoHistoryMaxByte = 24 << 20
+	// A demo that is left running ends here, as a server that was shut down, before it fills the disk.
+	demoMaxByte = 256 << 20
+	// Lines due within one beat are written together.
+	demoBeat = 20 * time.Millisecond
+	// The monotonic clock of the replayed machine when the demo starts.
+	demoUptimeNS = int64(24 * time.Hour)
+)
+
+// demo writes a replayed stream into a temporary run folder.
+type demo struct {
+	dir     string // removed by close
+	run     string
+	now     func() time.Time
+	player  *player
+	file    *os.File
+	out     *bufio.Writer
+	buf     []byte
+	written int64 // bytes
+	lines   int64
+}
+
+// newDemo makes the run folder and writes the history.
+func newDemo(o DemoOptions) (*demo, error) {
+	if o.Recording == "" {
+		o.Recording = defaultRecording
+	}
+	stream, err := testdata.Recording(o.Recording)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newReplay(stream)
+	if err != nil {
+		return nil, fmt.Errorf("cannot replay %s: %w", o.Recording, err)
+	}
+	dir, err := os.MkdirTemp("", "opprof-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the demo's run folder: %w", err)
+	}
+	d := &demo{dir: dir, run: filepath.Join(dir, "demo-"+o.Recording), now: o.Now}
+	if err := d.begin(r, o.Speed); err != nil {
+		d.close()
+		return nil, fmt.Errorf("cannot write the demo's records: %w", err)
+	}
+	return d, nil
+}
+
+func (d *demo) begin(r *replay, speed float64) error {
+	startNS := demoStartNS(r)
+	wallNS := d.now().UnixNano()
+	c := clock{zeroWallNS: wallNS - scaleNS(startNS, speed), zeroMonoNS: demoUptimeNS - scaleNS(startNS, speed), speed: speed}
+	d.player = r.playFrom(startNS-historyNS(r, speed), c)
+	layer1 := filepath.Join(d.run, "layer1")
+	if err := os.MkdirAll(layer1, 0o700); err != nil {
+		return err
+	}
+	header := d.player.appendHeader(nil)
+	startWallNS, _ := number(header, "start_wall_ns")
+	name := fmt.Sprintf("opprof-v1-%s-%d.jsonl", engineOf(header), startWallNS)
+	file, err := os.OpenFile(filepath.Join(layer1, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	d.file, d.out = file, bufio.NewWriterSize(file, 1<<20)
+	if err := d.put(header); err != nil {
+		return err
+	}
+	_, err = d.writeDue(wallNS)
+	return err
+}
+
+// demoStartNS is the moment of the recording at which the demo comes in: in the long runs the load begins there that fills the KV cache
+// and preempts requests.
+func demoStartNS(r *replay) int64 { return r.loopNS * 5 / 9 }
+
+// historyNS is how much recorded time lies before the first picture.
+func historyNS(r *replay, speed float64) int64 {
+	var roundBytes int64
+	for _, l := range r.lines {
+		roundBytes += int64(len(l.line))
+	}
+	return min(int64(demoHistoryNS*speed), demoHistoryMaxByte*r.loopNS/roundBytes)
+}
+
+// engineOf is the engine id that a header names.
+func engineOf(header []byte) string {
+	_, rest, _ := bytes.Cut(header, []byte(`"engine_id":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
+}
+
+func (d *demo) put(line []byte) error {
+	d.lines++
+	d.written += int64(len(line))
+	_, err := d.out.Write(line)
+	return err
+}
+
+// writeDue writes every line due by wallNS and returns when the next one is.
+func (d *demo) writeDue(wallNS int64) (nextNS int64, err error) {
+	for {
+		if nextNS = d.player.dueWallNS(); nextNS > wallNS || d.written >= demoMaxByte {
+			return nextNS, d.out.Flush()
+		}
+		d.buf = d.player.appendNext(d.buf[:0])
+		if err := d.put(d.buf); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// play writes lines as they fall due until ctx ends or the demo is as large as it may become.
+func (d *demo) play(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		}
+		now := d.now()
+		nextNS, err := d.writeDue(now.UnixNano())
+		if err != nil {
+			return fmt.Errorf("cannot write the demo's records: %w", err)
+		}
+		if d.written >= demoMaxByte {
+			return d.finish(now)
+		}
+		timer.Reset(max(demoBeat, time.Duration(nextNS-now.UnixNano())))
+	}
+}
+
+// finish closes the stream as a server does that is shut down.
+func (d *demo) finish(now time.Time) error {
+	footer := fmt.Sprintf(`{"type":"footer","schema":1,"engine_id":%q,"encoded":%d,"written":%d,"dropped":0,"queue_high_watermark":1,"end_wall_ns":%d,`+
+		`"foreground_ns":{"n":0,"p50":null,"p95":null,"p99":null,"max":null,"mean":null}}`+"\n",
+		engineOf(d.player.header), d.lines, d.lines, now.UnixNano())
+	if err := d.put([]byte(footer)); err != nil {
+		return err
+	}
+	return d.out.Flush()
+}
+
+// close removes the run folder.
+func (d *demo) close() {
+	if d.file != nil {
+		_ = d.file.Close()
+	}
+	_ = os.RemoveAll(d.dir)
+}
