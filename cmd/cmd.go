@@ -42,7 +42,11 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
+		newConfig(env),
+		newInfo(env),
 		newVersion(env),
+		newCompletion(env),
+		newMan(env),
 	)
 	return root
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/term"
+
+	"opprof/engine/rundir"
 )
 
 // Env is the outside world of a command. Tests fill it with buffers and fixed clocks; OS fills it with the process's own.
@@ -66,3 +68,5 @@ func (e *Env) terminalSize() (columns, rows int) {
 	}
 	return columns, rows
 }
+
+func (e *Env) places() rundir.Places { return rundir.Places{Env: e.Getenv, UID: os.Getuid()} }

@@ -52,7 +52,14 @@ func WithHint(err error, hint string) error {
 	return hintedError{err, hint}
 }
 
-// Silent is an error that only carries an exit code: what there is to say has been printed.
+const exitStatusHelp = `0  success
+1  failure: something could not be done
+2  the command line or the preferences are wrong
+3  a check or a gate does not hold
+4  a gate cannot decide
+130  stopped by a signal`
+
+// errSilent only carries an exit code: what there is to say has been printed.
 var errSilent = errors.New("")
 
 func usageErrorf(format string, args ...any) error {

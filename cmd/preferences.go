@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,8 @@ import (
 
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/pflag"
+
+	"opprof/tui/theme"
 )
 
 // preferences are what a user sets once for every screen. They are looked up as flag, then environment, then file, then default.
@@ -54,7 +55,7 @@ func settings() []setting {
 		return setting{key: key, usage: usage, choices: choices, initial: initial, set: set, get: get}
 	}
 	return []setting{
-		choice("theme", "colours of the screen; auto asks the terminal", "auto", themeNames(), func(p *preferences) *string { return &p.theme }),
+		choice("theme", "colours of the screen; auto asks the terminal", "auto", append([]string{"auto"}, theme.Names()...), func(p *preferences) *string { return &p.theme }),
 		choice("glyphs", "characters of charts and borders; auto goes by the locale", "auto", []string{"auto", "unicode", "ascii"},
 			func(p *preferences) *string { return &p.glyphs }),
 		choice("color", "when to use colours; auto goes by the terminal and NO_COLOR", "auto", []string{"auto", "always", "never"},
@@ -158,14 +159,23 @@ type preferenceFile struct {
 	values map[string]fileValue
 }
 
-// read takes the preferences file apart. A file that is not there is empty, unless --config or OPPROF_CONFIG named it.
-func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
-	path, named := b.file, true
-	if path == "" {
-		path = env.Getenv("OPPROF_CONFIG")
+// path is where the preferences lie: --config, $OPPROF_CONFIG, or the user's place for them.
+func (b *preferenceFlags) path(env *Env) (string, error) {
+	if b.file != "" {
+		return b.file, nil
 	}
-	if path == "" {
-		path, named = preferencesPath(env), false
+	if path := env.Getenv("OPPROF_CONFIG"); path != "" {
+		return path, nil
+	}
+	return env.places().Preferences()
+}
+
+// read takes the preferences file apart. A file that is not there is empty, unless it was named.
+func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
+	named := b.file != "" || env.Getenv("OPPROF_CONFIG") != ""
+	path, err := b.path(env)
+	if err != nil {
+		return preferenceFile{}, nil // without a home there is nowhere to look
 	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) && !named {
@@ -175,17 +185,6 @@ func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
 		return preferenceFile{}, fmt.Errorf("cannot read preferences: %w", err)
 	}
 	return parsePreferences(path, string(text))
-}
-
-// preferencesPath is where the file lies unless it is named: "" when the user has no home at all.
-func preferencesPath(env *Env) string {
-	if dir := env.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "opprof", "config.toml")
-	}
-	if home := env.Getenv("HOME"); home != "" {
-		return filepath.Join(home, ".config", "opprof", "config.toml")
-	}
-	return ""
 }
 
 func parsePreferences(path, text string) (preferenceFile, error) {
