@@ -13,6 +13,7 @@ const (
 	KindFooter
 	KindUnknown // a valid object whose type this version does not know; kept and counted, not an error
 	KindBad     // not a valid line: see Line.Err
+	KindBlank   // nothing but white space; accepted, holds nothing
 )
 
 // Line is one line of a Layer-1 file. Only the part named by Kind is meaningful; all parts are reused by the next line.
@@ -73,10 +74,16 @@ type Header struct {
 	ChunkTailEdges      []int64
 }
 
+// Actions of a profile line.
+const (
+	ActionStart = "start"
+	ActionStop  = "stop"
+)
+
 // Profile marks a call of EngineCore.profile: the first schedule after it is the window's first step.
 type Profile struct {
 	EngineID     string
-	Action       string // start or stop
+	Action       string // ActionStart or ActionStop
 	AfterStep    int64  // step index of the last schedule before the call
 	WallNS       int64
 	MonoNS       int64
