@@ -1,0 +1,609 @@
+# SPDX-License-Identifier: Apache-2.0
+"""OpProf Layer 1: one JSON line for every scheduler step.
+
+While VLLM_OPPROF_DIR is set, `Scheduler` owns one `StepRecorder` and calls
+
+    begin()                  at the entry of schedule(): prefix-cache counters
+    snapshot(output)         output built, requests not yet advanced: composition
+    finalize(output, graph)  at the end of update_from_output(): the line is whole
+    close()                  in shutdown(): drain, footer
+
+The serving thread fills a dict and appends it to a bounded queue; one daemon
+thread encodes and writes. A slow or full disk costs records, which are counted,
+never a step. Times are nanoseconds; unknown is null, never zero.
+"""
+
+import atexit
+import contextlib
+import errno
+import functools
+import itertools
+import os
+import sys
+import threading
+import time
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from multiprocessing.util import Finalize
+from operator import add, attrgetter, mul, sub
+from typing import Any
+
+import msgspec
+import torch
+
+from vllm.logger import init_logger
+from vllm.version import __version__ as vllm_version
+
+logger = init_logger(__name__)
+
+PATCH_HASH = ""
+SCHEMA = 1
+
+# Upper edges of the bins: a value on an edge belongs to the bin below.
+CONTEXT_EDGES = [128 << i for i in range(11)]
+CHUNK_EDGES = [16 << i for i in range(8)]
+CHUNK_TAIL_EDGES = [4096, 8192, 16384]
+
+QUEUE_LINES = 8192
+WAKE_LINES = 768  # about FLUSH_BYTES
+FLUSH_BYTES = 1 << 20
+FLUSH_SECONDS = 0.25
+JOIN_SECONDS = 5.0
+# The writer shares the GIL with the serving thread: it encodes a few lines at a
+# time, some 100 us, and then stands aside long enough for a waiter to run.
+BURST_LINES = 32
+BURST_PAUSE_SECONDS = 0.0005
+COST_UNIT_NS = 100
+
+LOOKUPS = ("requests", "queries", "hits") + (
+    "preempted_requests",
+    "preempted_queries",
+    "preempted_hits",
+)
+NO_LOOKUPS = dict.fromkeys(LOOKUPS, 0)
+lookup_counters = attrgetter(*LOOKUPS)
+
+
+class StepRecorder:
+    """Describes the steps of one scheduler; all calls come from its thread."""
+
+    def __init__(self, scheduler, directory: str) -> None:
+        if not scheduler.log_stats:
+            raise ValueError(
+                "VLLM_OPPROF_DIR needs the scheduler's statistics: remove "
+                "--disable-log-stats (log_stats=False) or unset VLLM_OPPROF_DIR."
+            )
+        if not os.path.isabs(directory):
+            raise ValueError(
+                f"VLLM_OPPROF_DIR must be an absolute path, not {directory!r}."
+            )
+        config = scheduler.vllm_config
+        rank = config.parallel_config.data_parallel_index
+        self._pid = os.getpid()
+        self._engine_id = f"dp{rank}-pid{self._pid}"
+        self._scheduler = scheduler
+        self._caches_prefixes = bool(config.cache_config.enable_prefix_caching)
+        self._lookups_before: tuple = (None, None)
+        self._begin_cost = 0
+        self._pending: deque[tuple[Any, dict[str, Any], int]] = deque()
+        self._missing_steps = 0
+        self._costs: Counter[int] = Counter()
+
+        # Tokens that preemptions threw away: how far prompts that are still in
+        # chunks have come, and how far resumed requests have to go once more.
+        self._reached: dict[str, int] = {}
+        self._refill: dict[str, int] = {}
+
+        # The last composition, its sorted context lengths, and whether the next
+        # step may take them over. Speculative decoding and KV connectors change
+        # lengths between two steps as well.
+        self._composition: dict[str, Any] = {}
+        self._lengths: list[int] = []
+        self._growth = 0
+        self._steady = False
+        self._never_steady = bool(
+            scheduler.connector is not None or config.num_speculative_tokens
+        )
+        self._last_step = 0
+
+        header = self._line("header") | describe_engine(config)
+        name = f"opprof-v1-{self._engine_id}-{header['start_wall_ns']}.jsonl"
+        path = os.path.join(directory, name)
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            self._writer = LineWriter(path, header)
+        except OSError as error:
+            raise RuntimeError(
+                f"VLLM_OPPROF_DIR: cannot write {path}: {error.strerror}. Name a "
+                "folder this process can write to, or unset VLLM_OPPROF_DIR."
+            ) from error
+        atexit.register(self.close)
+        # Forked children end without running atexit functions.
+        self._finalizer = Finalize(None, self.close, exitpriority=100)
+        mark_engine_calls()
+        logger.info("OpProf records every scheduler step to %s", path)
+
+    def begin(self) -> None:
+        start = time.monotonic_ns()
+        external = self._scheduler.connector_prefix_cache_stats
+        self._lookups_before = (
+            lookup_counters(self._scheduler.kv_cache_manager.prefix_cache_stats),
+            external and lookup_counters(external),
+        )
+        self._begin_cost = time.monotonic_ns() - start
+
+    def snapshot(self, output) -> None:
+        start = time.monotonic_ns()
+        try:
+            step = self._describe(output)
+        except Exception:
+            logger.exception("OpProf failed and stops recording; serving goes on.")
+            self.close(timeout=0)
+            return
+        cost = self._begin_cost + time.monotonic_ns() - start
+        self._pending.append((output, step, cost))
+
+    def finalize(self, output, graph) -> None:
+        """Complete the step of this very output: a later step may be in flight,
+        and an earlier one may have ended in an exception."""
+        start = time.monotonic_ns()
+        pending = self._pending
+        for abandoned, (known, step, cost) in enumerate(pending):
+            if known is output:
+                break
+        else:
+            return
+        for _ in range(abandoned + 1):
+            pending.popleft()
+        if abandoned:
+            self._writer.refuse(abandoned)
+            self._missing_steps += abandoned
+
+        step["complete_mono_ns"] = start
+        if graph is not None:
+            step["cudagraph"] = {
+                "hit": graph.runtime_mode != "NONE",
+                "runtime_mode": graph.runtime_mode,
+                "unpadded_tokens": graph.num_unpadded_tokens,
+                "bucket_tokens": graph.num_padded_tokens,
+                "padding_tokens": graph.num_paddings,
+            }
+        step["dropped_records_before"] = self._missing_steps
+        self._missing_steps = 0 if self._writer.put(step) else self._missing_steps + 1
+        cost += time.monotonic_ns() - start
+        self._costs[cost // COST_UNIT_NS] += 1
+
+    def close(self, timeout: float = JOIN_SECONDS) -> None:
+        if self._pid != os.getpid() or not self._finalizer.still_active():
+            return
+        self._finalizer.cancel()
+        atexit.unregister(self.close)
+        self._scheduler.opprof = None
+        self._writer.refuse(len(self._pending))
+        self._pending.clear()
+        self._writer.close(self._line("footer"), percentiles(self._costs), timeout)
+
+    @contextlib.contextmanager
+    def profile_mark(self, action: str):
+        """Mark a profiler call and its outcome among the steps."""
+        mark = self._line("profile") | {
+            "action": action,
+            "wall_ns": time.time_ns(),
+            "mono_ns": time.monotonic_ns(),
+            "return_mono_ns": None,
+            "after_step": self._scheduler.current_step,
+            "ok": True,
+            "error": None,
+        }
+        try:
+            yield
+        except BaseException as error:
+            mark |= {"ok": False, "error": f"{type(error).__name__}: {error}"}
+            raise
+        finally:
+            mark["return_mono_ns"] = time.monotonic_ns()
+            self._writer.put(mark)
+
+    def mark_dummy_step(self) -> None:
+        """Mark a data-parallel batch that has no SchedulerOutput."""
+        mark = {
+            "after_step": self._scheduler.current_step,
+            "wall_ns": time.time_ns(),
+            "mono_ns": time.monotonic_ns(),
+        }
+        self._writer.put(self._line("dummy_step") | mark)
+
+    def _line(self, kind: str) -> dict[str, Any]:
+        return {"type": kind, "schema": SCHEMA, "engine_id": self._engine_id}
+
+    def _describe(self, output) -> dict[str, Any]:
+        scheduler = self._scheduler
+        if not self._take_over(output):
+            self._compose(output)
+        self._last_step = scheduler.current_step
+        kv_cache = scheduler.kv_cache_manager
+        total = kv_cache.block_pool.num_gpu_blocks - 1  # one is the null block
+        free = kv_cache.block_pool.get_num_free_blocks()
+        local, external = self._lookups_before
+        return {
+            "schema": SCHEMA,
+            "engine_id": self._engine_id,
+            "step_index": scheduler.current_step,
+            "submit_wall_ns": time.time_ns(),
+            "submit_mono_ns": time.monotonic_ns(),
+            "complete_mono_ns": None,
+            "model_executed": output.total_num_scheduled_tokens > 0,
+            **self._composition,
+            "preemptions": len(output.preempted_req_ids or ()),
+            "queues": {
+                "running": len(scheduler.running),
+                "waiting": len(scheduler.waiting),
+                "deferred": len(scheduler.skipped_waiting),
+            },
+            "kv": {
+                "total_blocks": total,
+                "free_blocks": free,
+                "used_blocks": total - free,
+                "usage": 1.0 - free / total if total else 0.0,
+            },
+            "prefix": {
+                "local": lookups_since(local, kv_cache.prefix_cache_stats)
+                if self._caches_prefixes
+                else None,
+                "external": external
+                and lookups_since(external, scheduler.connector_prefix_cache_stats),
+            },
+            "cudagraph": None,
+            "moe_expert_load": None,
+            "dropped_records_before": 0,
+        }
+
+    def _take_over(self, output) -> bool:
+        """Take over the last composition, if the same requests decode one token
+        each again: only the context lengths have grown, all by one.
+
+        A steady step scheduled every running request, and only new and resumed
+        requests join those. Where none do, as many requests as then are the same
+        requests, and as many tokens as requests is one token for each.
+        """
+        count = len(self._lengths)
+        if not (
+            self._steady
+            and output.total_num_scheduled_tokens == count
+            and len(output.num_scheduled_tokens) == count
+            and self._scheduler.current_step == self._last_step + 1
+            and not output.scheduled_new_reqs
+            and not output.scheduled_cached_reqs.resumed_req_ids
+            and not output.finished_req_ids
+        ):
+            return False
+        self._growth += 1
+        self._composition["context_length_hist"] = context_histogram(
+            self._lengths, self._growth
+        )
+        return True
+
+    def _compose(self, output) -> None:
+        """Count the step's requests, tokens, chunks and context lengths."""
+        tokens = output.num_scheduled_tokens
+        total = output.total_num_scheduled_tokens
+        new = output.scheduled_new_reqs
+        cached = output.scheduled_cached_reqs
+        requests = self._scheduler.requests
+        resumed = self._resumed(output)
+        self._forget(output)
+
+        lengths = [request.num_computed_tokens for request in new]
+        lengths += cached.num_computed_tokens
+        self._growth = 1
+        if total != len(tokens):
+            names = [request.req_id for request in new] + cached.req_ids
+            lengths = list(map(add, lengths, map(tokens.get, names)))
+            self._growth = 0
+        lengths.sort()
+        self._lengths = lengths
+
+        # Like vLLM, call a request prefill while it is new or has no output.
+        prefills = [(request.req_id, False) for request in new]
+        if 0 in cached.num_output_tokens:
+            prefills += [
+                # The mark outlives a preemption, after which all starts again.
+                (name, requests[name].is_prefill_chunk and name not in resumed)
+                for name, outputs in zip(cached.req_ids, cached.num_output_tokens)
+                if outputs == 0
+            ]
+        recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
+        chunks = self._count_chunks(prefills, tokens)
+        self._composition = {
+            "scheduled_requests": len(tokens),
+            "decode_batch_size": len(tokens) - len(prefills),
+            "prefill_requests": len(prefills),
+            "prefill_tokens": chunks["tokens"],
+            "decode_tokens": total - chunks["tokens"],
+            "resumed_requests": len(resumed),
+            "recompute_tokens": recompute,
+            "chunked_prefill": chunks,
+            "context_length_hist": context_histogram(lengths, self._growth),
+        }
+        self._steady = total == len(tokens) == len(self._scheduler.running) and not (
+            prefills or resumed or recompute or self._refill or self._never_steady
+        )
+
+    def _resumed(self, output) -> set[str]:
+        """Requests that start again after a preemption."""
+        if not self._scheduler.use_v2_model_runner:
+            return output.scheduled_cached_reqs.resumed_req_ids
+        # For the V2 runner the scheduler lists them among the new ones.
+        requests = self._scheduler.requests
+        names = {request.req_id for request in output.scheduled_new_reqs}
+        return {name for name in names if requests[name].num_preemptions}
+
+    def _forget(self, output) -> None:
+        for name in output.finished_req_ids:
+            self._reached.pop(name, None)
+            self._refill.pop(name, None)
+        for name in output.preempted_req_ids or ():
+            self._refill.pop(name, None)
+
+    def _recompute(self, resumed: set[str], tokens: dict[str, int]) -> int:
+        """Tokens of this step that preempted requests had computed before."""
+        requests = self._scheduler.requests
+        for name in resumed:
+            request = requests[name]
+            decoding = request.num_output_tokens or request.num_output_placeholders
+            known = request.num_tokens if decoding else self._reached.get(name, 0)
+            self._refill[name] = known
+        recompute = 0
+        for name, goal in list(self._refill.items()):
+            missing = goal - requests[name].num_computed_tokens
+            chunk = tokens.get(name, 0)
+            recompute += max(0, min(chunk, missing))
+            if chunk >= missing:
+                del self._refill[name]
+        return recompute
+
+    def _count_chunks(
+        self, prefills: list[tuple[str, bool]], tokens: dict[str, int]
+    ) -> dict[str, Any]:
+        """Chunks by kind and size; was_chunk tells those with an earlier part."""
+        counts = {"first": 0, "middle": 0, "final": 0, "unsplit": 0}
+        totals = counts.copy()
+        sizes = [0] * (len(CHUNK_EDGES) + 1)
+        tail = [0] * (len(CHUNK_TAIL_EDGES) + 1)
+        for name, was_chunk in prefills:
+            request = self._scheduler.requests[name]
+            chunk = tokens[name]
+            reached = request.num_computed_tokens + chunk
+            if reached < request.num_tokens + request.num_output_placeholders:
+                kind = "middle" if was_chunk else "first"
+                self._reached[name] = max(reached, self._reached.get(name, 0))
+            else:
+                kind = "final" if was_chunk else "unsplit"
+                self._reached.pop(name, None)
+            counts[kind] += 1
+            totals[kind] += chunk
+            size = bisect_left(CHUNK_EDGES, chunk)
+            sizes[size] += 1
+            if size == len(CHUNK_EDGES):
+                tail[bisect_left(CHUNK_TAIL_EDGES, chunk)] += 1
+        return counts | {
+            "tokens": sum(totals.values()),
+            "chunk_size_hist": sizes,
+            "chunk_tail_hist": tail,
+            "unsplit_tokens": totals["unsplit"],
+        }
+
+
+class LineWriter:
+    """Appends lines to one new file from its own thread; `put` never waits.
+
+    Lines that cannot be queued or written count as dropped, and the next step
+    that reaches the file says how many steps are missing before it.
+    """
+
+    def __init__(self, path: str, header: dict[str, Any]) -> None:
+        self._path = path
+        self._queue: deque[dict[str, Any]] = deque()
+        self._encoder = msgspec.json.Encoder()
+        self._wake = threading.Event()
+        self._ending: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self._encoded = 1
+        self._refused = 0  # by the serving thread
+        self._lost = 0  # by the writing thread
+        self._missing_steps = 0
+        self._high_watermark = 0
+        self._complained = False
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self._fd = os.open(path, flags, 0o600)
+        self._append(self._encoder.encode(header) + b"\n")
+        self._thread = threading.Thread(target=self._run, name="opprof", daemon=True)
+        self._thread.start()
+
+    def put(self, line: dict[str, Any]) -> bool:
+        """Queue a line; where the queue is full, count it as dropped."""
+        depth = len(self._queue)
+        if depth >= QUEUE_LINES:
+            self.refuse(1)
+            return False
+        self._encoded += 1
+        self._queue.append(line)
+        if depth >= self._high_watermark:
+            self._high_watermark = depth + 1
+        if depth == WAKE_LINES:
+            self._wake.set()
+        return True
+
+    def refuse(self, lines: int) -> None:
+        """Count lines that are never queued."""
+        self._encoded += lines
+        self._refused += lines
+
+    def close(self, footer: dict[str, Any], cost: dict[str, Any], timeout: float):
+        """Drain the queue and end the file with the footer; wait up to timeout."""
+        self._ending = footer, cost
+        self._wake.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while self._ending is None:
+            self._wake.wait(FLUSH_SECONDS)
+            self._wake.clear()
+            self._drain()
+        self._drain()
+        footer, cost = self._ending
+        dropped = self._refused + self._lost
+        counts = {
+            "encoded": self._encoded,
+            "written": self._encoded - dropped,
+            "dropped": dropped,
+            "queue_high_watermark": self._high_watermark,
+            "end_wall_ns": time.time_ns(),
+            "foreground_ns": cost,
+        }
+        self._queue.append(footer | counts)
+        self._drain()
+        os.close(self._fd)
+
+    def _drain(self) -> None:
+        while self._queue:
+            buffer = bytearray()
+            lines = 0
+            missing = missing_if_lost = self._missing_steps
+            while self._queue and len(buffer) < FLUSH_BYTES:
+                line = self._queue.popleft()
+                if "type" not in line:
+                    missing_if_lost += line["dropped_records_before"] + 1
+                    line["dropped_records_before"] += missing
+                    missing = 0
+                self._encoder.encode_into(line, buffer, -1)
+                buffer += b"\n"
+                lines += 1
+                if lines % BURST_LINES == 0 and self._ending is None:
+                    time.sleep(BURST_PAUSE_SECONDS)
+            try:
+                self._append(buffer)
+                self._missing_steps = missing
+            except OSError as error:
+                self._lost += lines
+                self._missing_steps = missing_if_lost
+                self._complain(error)
+
+    def _append(self, data: bytes | bytearray) -> None:
+        """Write all of data or none: half a line would spoil the next one."""
+        status = os.fstat(self._fd)
+        if status.st_nlink == 0:
+            raise FileNotFoundError(errno.ENOENT, "the file was removed")
+        view = memoryview(data)
+        try:
+            while view:
+                view = view[os.write(self._fd, view) :]
+        except OSError:
+            with contextlib.suppress(OSError):
+                os.ftruncate(self._fd, status.st_size)
+            raise
+
+    def _complain(self, error: OSError) -> None:
+        if self._complained:
+            return
+        self._complained = True
+        logger.error(
+            "OpProf cannot write %s: %s. Serving goes on; records are dropped and "
+            "counted until the file can be written.",
+            self._path,
+            error.strerror,
+        )
+
+
+def describe_engine(config) -> dict[str, Any]:
+    """What the header says about this engine."""
+    model, cache = config.model_config, config.cache_config
+    parallel, batch = config.parallel_config, config.scheduler_config
+    graph_mode = config.compilation_config.cudagraph_mode
+    null_reason = "the V2 model runner of this version reports no CUDA-graph statistics"
+    v2_runner = config.use_v2_model_runner
+    return {
+        "start_wall_ns": time.time_ns(),
+        "start_mono_ns": time.monotonic_ns(),
+        "vllm_version": vllm_version,
+        "model": model.model,
+        "dtype": str(model.dtype),
+        "tensor_parallel_size": parallel.tensor_parallel_size,
+        "data_parallel_size": parallel.data_parallel_size,
+        "pipeline_parallel_size": parallel.pipeline_parallel_size,
+        "expert_parallel": parallel.enable_expert_parallel,
+        "max_num_batched_tokens": batch.max_num_batched_tokens,
+        "max_num_seqs": batch.max_num_seqs,
+        "async_scheduling": bool(batch.async_scheduling),
+        "prefix_caching": bool(cache.enable_prefix_caching),
+        "cudagraph_mode": graph_mode and graph_mode.name,
+        "block_size": cache.block_size,
+        "context_edges": CONTEXT_EDGES,
+        "chunk_edges": CHUNK_EDGES,
+        "chunk_tail_edges": CHUNK_TAIL_EDGES,
+        "runner": "v2" if v2_runner else "v1",
+        "cudagraph_null_reason": null_reason if v2_runner else None,
+        "torch_version": str(torch.__version__),
+        "quantization": model.quantization,
+        "patch_hash": PATCH_HASH or None,
+    }
+
+
+def mark_engine_calls() -> None:
+    """Let EngineCore's profiler calls and dummy batches leave a mark.
+
+    The class is looked up among the loaded modules: who runs an engine has
+    loaded it, and a scheduler alone has nothing to mark.
+    """
+    core = sys.modules.get("vllm.v1.engine.core")
+    engine = getattr(core, "EngineCore", None)
+    if engine is None or hasattr(engine.profile, "marks_steps"):
+        return
+    profile, execute_dummy_batch = engine.profile, engine.execute_dummy_batch
+
+    @functools.wraps(profile)
+    def marked_profile(self, is_start: bool = True, *args, **kwargs):
+        recorder = getattr(self.scheduler, "opprof", None)
+        if recorder is None:
+            return profile(self, is_start, *args, **kwargs)
+        with recorder.profile_mark("start" if is_start else "stop"):
+            return profile(self, is_start, *args, **kwargs)
+
+    @functools.wraps(execute_dummy_batch)
+    def marked_dummy_batch(self):
+        if recorder := getattr(self.scheduler, "opprof", None):
+            recorder.mark_dummy_step()
+        return execute_dummy_batch(self)
+
+    marked_profile.marks_steps = True
+    engine.profile = marked_profile
+    engine.execute_dummy_batch = marked_dummy_batch
+
+
+def lookups_since(before: tuple, stats) -> dict[str, int]:
+    after = lookup_counters(stats)
+    return NO_LOOKUPS if after == before else dict(zip(LOOKUPS, map(sub, after, before)))
+
+
+def context_histogram(lengths: list[int], growth: int) -> list[int]:
+    """Bins of sorted context lengths that have all grown since they were sorted."""
+    bins = [0] * (len(CONTEXT_EDGES) + 1)
+    below = 0
+    for i, edge in enumerate(CONTEXT_EDGES):
+        upto = bisect_right(lengths, edge - growth, below)
+        bins[i] = upto - below
+        below = upto
+    bins[-1] = len(lengths) - below
+    return bins
+
+
+def percentiles(costs: Counter[int]) -> dict[str, int | None]:
+    """Nearest-rank percentiles of costs counted in units of COST_UNIT_NS."""
+    n = costs.total()
+    names = ("p50", "p95", "p99", "max", "mean")
+    if n == 0:
+        return {"n": 0} | dict.fromkeys(names)
+    units = sorted(costs)
+    ranks = list(itertools.accumulate(costs[unit] for unit in units))
+    values = [units[bisect_left(ranks, -(-n * p // 100))] for p in (50, 95, 99)]
+    values += [units[-1], sum(map(mul, costs.keys(), costs.values())) // n]
+    return {"n": n} | {name: v * COST_UNIT_NS for name, v in zip(names, values)}
