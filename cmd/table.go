@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table lines cells up: the first column to the left, the others to the right, two spaces apart. A row without cells is a blank line.
+type table struct {
+	rows [][]string
+}
+
+func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+
+func (t *table) write(w io.Writer) error {
+	var widths []int
+	for _, row := range t.rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	for _, row := range t.rows {
+		b.WriteString(rowText(row, widths))
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func rowText(row []string, widths []int) string {
+	var b strings.Builder
+	for i, cell := range row {
+		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+		switch {
+		case i == 0:
+			b.WriteString(cell + pad)
+		default:
+			b.WriteString("  " + pad + cell)
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// line adds a row of running text.
+func (t *table) line(format string, args ...any) { t.row(fmt.Sprintf(format, args...)) }
