@@ -3,51 +3,45 @@ package unit
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
-const decimalPrefixes = " kMGT"
+// decimalPrefixes are for powers of 1000, from none upwards.
+const decimalPrefixes = " kMGTPE"
 
-// scale returns v divided by the largest power of base whose prefix is known and that leaves at least one, with three significant digits.
-// It is not ok for a value that no prefix brings below base.
-func scale(v, base float64, prefixes string) (mantissa, prefix string, ok bool) {
+// scale divides v by 1000 until three digits hold its whole part as printed, and returns that with the prefix. It is not ok when no
+// prefix is large enough.
+func scale(v float64, prefixes string) (mantissa, prefix string, ok bool) {
 	for i := range len(prefixes) {
-		if s := significant(v); math.Abs(v) < base && !tooLong(s) {
-			if i == 0 {
-				return s, "", true
-			}
-			return s, prefixes[i : i+1], true
+		if s := significant(v); wholeDigits(s) <= 3 {
+			return s, strings.TrimSpace(prefixes[i : i+1]), true
 		}
-		v /= base
+		v /= 1000
 	}
 	return "", "", false
 }
 
-// significant prints v with three significant digits, never more than three of them behind the point.
+// significant prints v with three significant digits, never more than three of them behind the point. Whether a form is short enough is
+// decided on the printed digits, because rounding may add one: 9.995 is 9.99 or 10.0 as its binary value has it, never 9.995 or 10.00.
 func significant(v float64) string {
 	if v == 0 {
 		return "0"
 	}
-	for digits := 3; digits > 0; digits-- {
-		s := strconv.FormatFloat(v, 'f', digits, 64)
-		if n := countDigits(s); n <= 3 || digits == 3 && math.Abs(v) < 1 && n <= 4 && math.Abs(v) < 0.0995 {
+	for decimals := 3; decimals > 0; decimals-- {
+		s := strconv.FormatFloat(v, 'f', decimals, 64)
+		whole := wholeDigits(s)
+		if whole+decimals <= 3 || decimals == 3 && math.Abs(v) < 1 && s != "1.000" && s != "-1.000" {
 			return s
 		}
 	}
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-func countDigits(s string) int {
-	n, leading := 0, true
-	for i := range len(s) {
-		switch {
-		case s[i] == '0' && leading:
-		case s[i] >= '0' && s[i] <= '9':
-			leading = false
-			n++
-		}
+// wholeDigits counts the digits before the point of a printed number.
+func wholeDigits(s string) int {
+	s = strings.TrimPrefix(s, "-")
+	if point := strings.IndexByte(s, '.'); point >= 0 {
+		return point
 	}
-	return n
+	return len(s)
 }
-
-// tooLong reports a mantissa that rounding has carried to 1000.
-func tooLong(s string) bool { return countDigits(s) > 3 }

@@ -1,11 +1,12 @@
 // Package unit prints quantities in few columns and stable widths: counts, rates, durations, sizes, shares, clock times and histogram
-// edges. Prefixes are decimal. The thresholds between forms follow the printed rounding, so that nothing is ever printed as 1000k.
-// What is not known prints as "-". The output is ASCII and the same in every locale.
+// edges. Prefixes are decimal. Where a form changes follows the printed digits and not the value, so that nothing is ever printed as
+// 1000k. What is not known prints as "-". The output is ASCII and the same in every locale.
 package unit
 
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // Unknown is how a value that is not known is printed.
@@ -45,18 +46,46 @@ func Short(n int64) string {
 	return Number(float64(n))
 }
 
-// Number prints v with three significant digits and a prefix where it needs one: 0.25, 84.6, 2.36k, 18.4M. Numbers beyond 999T and below
-// 0.001 are in exponent form.
+// Number prints v with three significant digits and a prefix where it needs one, in at most five columns (six when negative): 0.250, 84.6,
+// 2.36k, 18.4M. Zero is "0" and what rounds to it is "0.000". Beyond 999T it falls back to exponents; NaN and infinities are unknown.
 func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Unknown
 	}
-	mantissa, prefix, ok := scale(v, 1000, decimalPrefixes)
+	mantissa, prefix, ok := scale(v, decimalPrefixes[:5])
 	if !ok {
 		return strconv.FormatFloat(v, 'e', 1, 64)
 	}
 	return mantissa + prefix
 }
 
+// Tick prints a round number as short as it is: 0.5, 120, 2.5k. It is meant for the labels of an axis.
+func Tick(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return Unknown
+	}
+	mantissa, prefix, ok := scale(v, decimalPrefixes[:5])
+	if !ok {
+		return strconv.FormatFloat(v, 'e', 0, 64)
+	}
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	return mantissa + prefix
+}
+
 // Rate prints a rate: Rate(2360, "tok/s") is "2.36k tok/s".
-func Rate(v float64, per string) string { return Number(v) + " " + per }
+func Rate(v float64, per string) string {
+	if s := Number(v); s != Unknown {
+		return s + " " + per
+	}
+	return Unknown
+}
+
+// Left pads s with blanks on its right to w columns; Right puts them on its left. Both take ASCII and cut nothing.
+func Left(s string, w int) string { return s + blanks(w-len(s)) }
+
+// Right pads s with blanks on its left to w columns.
+func Right(s string, w int) string { return blanks(w-len(s)) + s }
+
+func blanks(n int) string { return strings.Repeat(" ", max(0, n)) }
