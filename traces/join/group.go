@@ -1,0 +1,110 @@
+// Package join ties trace files to windows and windows to Layer-1 steps: which rank files belong to one capture, and which scheduler
+// step each labelled iteration was.
+package join
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"opprof/traces/interval"
+	"opprof/traces/rank"
+)
+
+// Group is the files of one window: at most one of each rank.
+type Group struct {
+	Ranks   []*rank.Breakdown // by global rank
+	Missing []int64           // ranks of the job that have no file in this window
+}
+
+// Groups sorts breakdowns into windows. Two files belong together when their labelled iterations overlap in time and their ranks differ;
+// the files of one rank are never mixed, nor those of two data-parallel engines, whose steps do not line up. Ranks that are expected are
+// those seen in any window of the engine and, for a single engine, those of the process group.
+func Groups(all []*rank.Breakdown) []Group {
+	sorted := slices.Clone(all)
+	slices.SortStableFunc(sorted, func(a, b *rank.Breakdown) int {
+		return cmp.Or(cmp.Compare(bounds(a).Start, bounds(b).Start), cmp.Compare(a.Rank.Global, b.Rank.Global), cmp.Compare(a.File, b.File))
+	})
+	var groups []Group
+	for _, b := range sorted {
+		if g := home(groups, b); g >= 0 {
+			groups[g].Ranks = append(groups[g].Ranks, b)
+		} else {
+			groups = append(groups, Group{Ranks: []*rank.Breakdown{b}})
+		}
+	}
+	for i := range groups {
+		groups[i].finish(expected(all, groups[i].DP()))
+	}
+	return groups
+}
+
+// DP is the data-parallel rank of the group's files; -1 when their names do not say.
+func (g Group) DP() int64 { return g.Ranks[0].Rank.DP }
+
+// expected are the global ranks of an engine, sorted.
+func expected(all []*rank.Breakdown, dp int64) []int64 {
+	seen := map[int64]bool{}
+	engines := map[int64]bool{}
+	world := int64(0)
+	for _, b := range all {
+		engines[b.Rank.DP] = true
+		if b.Rank.DP == dp && b.Rank.Known() {
+			seen[b.Rank.Global] = true
+			world = max(world, b.World)
+		}
+	}
+	if len(engines) == 1 && world <= maxWorld {
+		for r := range world {
+			seen[r] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// maxWorld bounds what a damaged file can make us list as missing.
+const maxWorld = 4096
+
+// home is the group that a file joins: the one it shares the most time with, if that has no file of its rank. -1 for none.
+func home(groups []Group, b *rank.Breakdown) int {
+	best, most := -1, int64(0)
+	for i, g := range groups {
+		if shared := g.shared(b); shared > most && g.DP() == b.Rank.DP && b.Rank.Known() && !g.has(b.Rank.Global) {
+			best, most = i, shared
+		}
+	}
+	return best
+}
+
+func (g Group) shared(b *rank.Breakdown) int64 {
+	var most int64
+	s := bounds(b)
+	for _, r := range g.Ranks {
+		t := bounds(r)
+		most = max(most, min(s.End, t.End)-max(s.Start, t.Start))
+	}
+	return most
+}
+
+func (g Group) has(global int64) bool {
+	return slices.ContainsFunc(g.Ranks, func(b *rank.Breakdown) bool { return b.Rank.Global == global })
+}
+
+func (g *Group) finish(want []int64) {
+	slices.SortStableFunc(g.Ranks, func(a, b *rank.Breakdown) int {
+		return cmp.Or(cmp.Compare(a.Rank.Global, b.Rank.Global), cmp.Compare(a.File, b.File))
+	})
+	for _, r := range want {
+		if !g.has(r) {
+			g.Missing = append(g.Missing, r)
+		}
+	}
+}
+
+// bounds is the time that a file's iterations cover: from the first label's start to the last label's end, or that of its device work.
+func bounds(b *rank.Breakdown) interval.Span {
+	if n := len(b.Iterations); n > 0 {
+		return interval.Span{Start: b.Iterations[0].LabelNS.Start, End: max(b.Iterations[n-1].LabelNS.End, b.Iterations[n-1].Span.End)}
+	}
+	return b.Span
+}

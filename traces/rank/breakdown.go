@@ -1,0 +1,229 @@
+// Package rank breaks one rank's trace down: how long the device was busy (the union of its intervals), which families the time went to,
+// and which iteration launched the work. Sums and unions cover kernels, copies and sets of all streams.
+package rank
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"opprof/traces/family"
+	"opprof/traces/interval"
+	"opprof/traces/kineto"
+)
+
+// Use is device time of one kind. Kernels of one stream overlap, so UnionNS <= SumNS and neither is derived from the other.
+type Use struct {
+	SumNS    int64
+	UnionNS  int64
+	Launches int64 // device events
+}
+
+// Families is the use by family.Family.
+type Families [family.Count]Use
+
+// Breakdown is one rank of one window.
+type Breakdown struct {
+	Rank    kineto.Rank
+	File    string
+	World   int64 // ranks of the process group; 0 when the trace does not say
+	Kernels int64
+	Copies  int64
+	Sets    int64
+
+	Total         Use
+	NonCollective Use
+	Families      Families
+	Span          interval.Span // first start to last end of device work, ns since 1970
+	IdleNS        int64         // span minus union
+	ExposedNS     Exposed
+	GraphEvents   int64 // device events launched by a CUDA-graph launch
+	EagerEvents   int64 // launched one by one
+	Unattributed  Use   // device work that no iteration launched
+	UnknownNS     int64 // sum of kernels that no rule knows
+	SuspectNS     int64 // sum of events with impossible times, in none of the figures above
+	Suspect       int64
+
+	Iterations []Iteration
+	Kernel     []KernelUse // by name, largest sum first
+	Faults     int64
+	Truncated  bool
+}
+
+// Exposed is device time of a kind during which nothing else ran on the rank.
+type Exposed struct{ CollectiveNS, CopyNS int64 }
+
+// Iteration is the device work that one labelled step launched, also what was launched after its range closed and before the next.
+type Iteration struct {
+	Label         Label
+	LabelNS       interval.Span // the CPU range, ns since 1970
+	Warmup        bool          // one of the first iterations of a window, disturbed by the profiler's start
+	Total         Use
+	NonCollective Use
+	Families      Families
+	Span          interval.Span // of its device work
+	GraphLaunches int64         // launches that stand for a whole graph
+	TopKernel     int32         // index into Breakdown.Kernel; -1 without kernels
+}
+
+// KernelUse is one kernel name of a rank.
+type KernelUse struct {
+	Name     string
+	Verdict  family.Verdict
+	Role     Role
+	Use      Use
+	MinNS    int64
+	P50NS    int64
+	P95NS    int64
+	MaxNS    int64
+	Grid     [3]int32 // of the longest launch
+	Block    [3]int32
+	Variants int // distinct launch shapes
+}
+
+// WarmupIterations is how many iterations at the start of a window are marked: the first pays for the profiler's start, and the queue
+// behind it has not settled before the third.
+const WarmupIterations = 2
+
+// Analyse breaks a trace down.
+func Analyse(t *kineto.Trace, rules *family.Rules) *Breakdown {
+	a := newAnalysis(t, rules)
+	a.attribute()
+	a.order()
+	a.position()
+	a.measure()
+	a.kernels()
+	return a.out
+}
+
+// analysis holds the working arrays of one trace.
+type analysis struct {
+	t        *kineto.Trace
+	out      *Breakdown
+	verdicts []family.Verdict // by name
+	labels   []label          // by start
+	iter     []int32          // iteration of each event, -1 none
+	graph    []bool           // launched by a graph
+	sorted   []int32          // events that count, by start
+	role     []Role           // of each event
+	fam      []family.Family  // of each event, after position
+}
+
+type label struct {
+	Label
+	span interval.Span
+}
+
+func newAnalysis(t *kineto.Trace, rules *family.Rules) *analysis {
+	n := t.Events.Len()
+	a := &analysis{t: t, out: &Breakdown{Rank: t.Rank, File: t.Name, World: t.World, Faults: t.FaultCount, Truncated: t.Truncated},
+		verdicts: make([]family.Verdict, len(t.Names)), iter: make([]int32, n), graph: make([]bool, n),
+		role: make([]Role, n), fam: make([]family.Family, n)}
+	for i, name := range t.Names {
+		a.verdicts[i] = rules.Classify(name)
+	}
+	a.labels = labelsOf(t)
+	return a
+}
+
+// labelsOf are the ranges that bound iterations, by start: the server's, or torch's step marks where there are none.
+func labelsOf(t *kineto.Trace) []label {
+	var own, steps []label
+	for _, l := range t.Labels {
+		span := interval.Span{Start: l.StartNS, End: l.EndNS()}
+		name := t.Names[l.Name]
+		if parsed, ok := ParseLabel(name); ok {
+			own = append(own, label{parsed, span})
+		} else if isProfilerStep(name) {
+			steps = append(steps, label{Label{Text: name}, span})
+		}
+	}
+	if len(own) == 0 {
+		own = steps
+	}
+	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
+	return own
+}
+
+// attribute finds the iteration of each event: the last whose range was open, or had been, when the work was launched.
+func (a *analysis) attribute() {
+	perCorrelation := map[uint32]int32{}
+	for i := range a.t.Events.Len() {
+		perCorrelation[a.t.Events.At(i).Correlation]++
+	}
+	for i := range a.t.Events.Len() {
+		e := a.t.Events.At(i)
+		at, known := e.StartNS, false
+		if e.Correlation != 0 {
+			if l, ok := a.t.Launches.By(e.Correlation); ok {
+				at, known = l.StartNS, true
+				a.graph[i] = isGraphLaunch(a.t.Names[l.Name]) || perCorrelation[e.Correlation] > graphEvents
+			}
+		}
+		a.iter[i] = a.lastLabel(at)
+		if !known && a.iter[i] >= 0 {
+			a.iter[i] = a.byTwin(e.StartNS, a.iter[i])
+		}
+	}
+}
+
+// graphEvents is how many device events one correlation must stand for to be a graph launch where the launch's name does not tell.
+const graphEvents = 4
+
+func isGraphLaunch(name string) bool {
+	return name == "cudaGraphLaunch" || name == "cuGraphLaunch" || name == "hipGraphLaunch" || name == "cudaGraphLaunch_ptsz" || name == "cuGraphLaunch_ptsz"
+}
+
+// lastLabel is the last label that starts at or before a time; -1 before the first.
+func (a *analysis) lastLabel(at int64) int32 {
+	i, found := slices.BinarySearchFunc(a.labels, at, func(l label, at int64) int { return cmp.Compare(l.span.Start, at) })
+	if !found {
+		i--
+	}
+	return int32(i)
+}
+
+// byTwin corrects the guess for work whose launch is not in the trace by the device-side twins of the labels, which bound it better.
+func (a *analysis) byTwin(at int64, guess int32) int32 {
+	n := int32(-1)
+	for _, l := range a.t.Twins {
+		if _, ok := ParseLabel(a.t.Names[l.Name]); !ok {
+			continue
+		}
+		n++
+		if l.StartNS <= at && at < l.EndNS() && len(a.t.Twins) == len(a.labels) {
+			return min(n, int32(len(a.labels)-1))
+		}
+	}
+	return guess
+}
+
+// order sorts the events that count by start.
+func (a *analysis) order() {
+	a.sorted = make([]int32, 0, a.t.Events.Len())
+	for i := range a.t.Events.Len() {
+		e := a.t.Events.At(i)
+		if e.Suspect {
+			a.out.Suspect++
+			a.out.SuspectNS += max(e.DurNS, 0)
+			continue
+		}
+		a.sorted = append(a.sorted, int32(i))
+		a.fam[i] = a.familyOf(e)
+	}
+	slices.SortStableFunc(a.sorted, func(x, y int32) int {
+		return cmp.Compare(a.t.Events.At(int(x)).StartNS, a.t.Events.At(int(y)).StartNS)
+	})
+}
+
+func (a *analysis) familyOf(e *kineto.DeviceEvent) family.Family {
+	if e.Class != kineto.Kernel {
+		return family.Memory
+	}
+	return a.verdicts[e.Name].Family
+}
+
+// String describes the breakdown in a line, for messages.
+func (b *Breakdown) String() string {
+	return fmt.Sprintf("%s: %d kernels, union %d ns, %d iterations", b.File, b.Kernels, b.Total.UnionNS, len(b.Iterations))
+}
