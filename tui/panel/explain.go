@@ -1,0 +1,130 @@
+package panel
+
+import "opprof/tui/layout"
+
+// Definition says what a figure of a panel means.
+type Definition struct {
+	Panel  layout.ID
+	Name   string // as the panel writes it
+	Unit   string
+	Source string // field of the Layer-1 record, or the rule that computes it
+	Text   string // what it means and what it does not
+}
+
+// Explain returns the definitions of one panel, in the order of its figures.
+func Explain(id layout.ID) []Definition {
+	var out []Definition
+	for _, d := range Definitions() {
+		if d.Panel == id || partOf(id, d.Panel) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// partOf reports whether a panel that stands for two holds the figures of part.
+func partOf(id, part layout.ID) bool {
+	switch id {
+	case layout.Load:
+		return part == layout.Batch || part == layout.Queues
+	case layout.Pressure:
+		return part == layout.Prefix || part == layout.Preempt
+	}
+	return false
+}
+
+// Definitions returns the definition of every figure, panel by panel. The explain overlay and the list of definitions are made from it.
+func Definitions() []Definition {
+	var all []Definition
+	for _, part := range [][]Definition{
+		headerDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
+		prefixDefinitions(), preemptDefinitions(), tableDefinitions(),
+	} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+func headerDefinitions() []Definition {
+	return []Definition{
+		{layout.Header, "state", "", "times of steps, queues", "busy while steps complete; idle when the last step left no request; stalled when requests exist and no step has completed for 2 s; finished after a footer."},
+		{layout.Header, "step/s", "steps per second", "complete_mono_ns", "Steps of the selected engines that completed in the last 5 s, per second. With several engines the sum."},
+		{layout.Header, "pre, dec", "tokens per second", "prefill_tokens, decode_tokens", "Scheduled tokens of the last 5 s, per second. Tokens computed again after a preemption count as decode tokens, as the server schedules them."},
+		{layout.Header, "dropped", "records", "dropped_records_before", "Step records that the server could not write because its queue was full. Their steps are missing everywhere."},
+		{layout.Header, "bad lines", "lines", "the file", "Lines that are no valid record. They are skipped and counted; the run's description names the first one."},
+		{layout.Header, "gaps", "jumps", "step_index", "Jumps of the step index that no dropped record explains, as when the recorder was off for a while."},
+	}
+}
+
+func periodDefinitions() []Definition {
+	return []Definition{
+		{layout.Period, "step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time from one completed step to the next while there was work. With async scheduling two batches are in flight, so it is about half of submit to complete. Unknown after a gap, a drop or a restart."},
+		{layout.Period, "p50, p95, p99, max", "ms", "step periods of the visible time", "Percentiles by nearest rank over every step in the picture; \"exact\" while all steps are held, else from a sketch whose relative error is printed. Several engines are merged from steps or buckets, never averaged."},
+		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the mark above it the 95th percentile. A bucket in which no step completed is empty."},
+	}
+}
+
+func batchDefinitions() []Definition {
+	return []Definition{
+		{layout.Batch, "decode", "requests, tokens", "decode_batch_size, decode_tokens", "Requests of the step at the cursor past their prompt, and the tokens scheduled for them; also the tokens computed again for preempted requests that had output."},
+		{layout.Batch, "prefill", "requests, tokens", "prefill_requests, prefill_tokens", "Requests still in their prompt, and the prompt tokens scheduled for them in this step."},
+		{layout.Batch, "resumed, recomputed", "requests, tokens", "resumed_requests, recompute_tokens", "Requests that came back after a preemption, and tokens that were computed before and are computed again. \"-\" when the recorder does not say."},
+		{layout.Batch, "tok of", "tokens", "max_num_batched_tokens of the header", "Tokens of the step against the scheduler's limit per step: d decode, r recomputed, p prefill."},
+		{layout.Batch, "zero-token steps", "steps", "model_executed", "Steps of the visible time that scheduled no token and ran no model."},
+		{layout.Queues, "running", "requests", "queues.running", "Requests admitted by the scheduler, right after scheduling the step."},
+		{layout.Queues, "waiting", "requests", "queues.waiting", "Requests waiting for capacity: KV blocks, a place in the batch, or tokens of the step."},
+		{layout.Queues, "deferred", "requests", "queues.deferred", "Requests waiting for something else than capacity, such as a grammar or a remote KV transfer."},
+	}
+}
+
+func histogramDefinitions() []Definition {
+	return []Definition{
+		{layout.Context, "context length", "requests by tokens", "context_length_hist", "Context lengths of all scheduled requests of the step at the cursor, tokens of this step included. Each label is the inclusive upper edge of its bin; the last bin is open. Neighbouring bins share a line where lines are few, so that the counts add up to the total."},
+		{layout.ContextTime, "context length over time", "share of request-steps", "context_length_hist", "Each column is a time bucket: how the requests of all its steps spread over the bins. A request counts once in every step."},
+		{layout.Chunk, "chunk size", "prefill requests by tokens", "chunked_prefill.chunk_size_hist, chunk_tail_hist", "Prompt tokens scheduled per prefill request and step. Bars and shares are of the visible time; the column at the right is the step at the cursor, which often holds none."},
+		{layout.Chunk, "first, middle, final, unsplit", "prefill requests", "chunked_prefill", "Chunks by their place in the prompt; unsplit is a whole prompt in one step. The upper line is the visible time, the lower one the step at the cursor."},
+	}
+}
+
+func kvDefinitions() []Definition {
+	return []Definition{
+		{layout.KV, "used of total", "blocks", "kv.used_blocks, kv.total_blocks", "Blocks of the KV cache that are taken right after scheduling, without vLLM's null block. Blocks kept only for the prefix cache are free. Several engines are summed."},
+		{layout.KV, "columns", "share of blocks", "kv.usage", "Mean usage over the steps of each time bucket."},
+		{layout.KV, "max", "share of blocks", "kv.usage", "Highest usage in the visible time with its moment, and in the whole run."},
+	}
+}
+
+func graphDefinitions() []Definition {
+	return []Definition{
+		{layout.Graph, "FULL, PIECE, NONE", "share of steps", "cudagraph.runtime_mode", "Steps of the visible time whose model ran as one CUDA graph, as pieces with eager attention, or without a graph. NONE is the only miss. Shares are of steps whose mode is known."},
+		{layout.Graph, "padding", "share of bucket tokens", "cudagraph.padding_tokens, bucket_tokens", "Tokens added to fill the captured size, of all tokens that the captured sizes ran."},
+		{layout.Graph, "unknown", "steps", "cudagraph is null", "Steps for which the server reported no mode: zero-token steps, or a model runner without the statistic."},
+	}
+}
+
+func prefixDefinitions() []Definition {
+	return []Definition{
+		{layout.Prefix, "hits", "share of tokens", "prefix.local.hits, prefix.local.queries", "Prompt tokens found in the local prefix cache, of those looked up. A request that could not be placed is looked up again in every step and counts each time. \"-\" when caching is off."},
+		{layout.Prefix, "external", "share of tokens", "prefix.external", "The same for a KV connector; \"-\" when there is none."},
+		{layout.Prefix, "looked up", "tokens", "prefix.local.queries", "Prompt tokens looked up in the visible time."},
+	}
+}
+
+func preemptDefinitions() []Definition {
+	return []Definition{
+		{layout.Preempt, "preempted", "requests", "preemptions", "Running requests that lost their KV blocks to others and must start again. The first column is the run, the second the visible time."},
+		{layout.Preempt, "stalls", "steps", "step period of 0.5 s or more", "Steps that took that long, such as exports of profiler windows or compilations."},
+		{layout.Preempt, "recomputed", "tokens", "recompute_tokens", "Tokens computed again after preemptions."},
+		{layout.Preempt, "resumed", "requests", "resumed_requests", "Preempted requests that were scheduled again."},
+		{layout.Preempt, "longest step", "s", "step period", "The longest known step period."},
+		{layout.Preempt, "dropped", "records", "dropped_records_before", "Step records lost in the server; their steps are unknown."},
+	}
+}
+
+func tableDefinitions() []Definition {
+	return []Definition{
+		{layout.Step, "step", "", "all fields of one record", "The newest step at or before the cursor. With several engines together, counts are summed over the newest step of each."},
+		{layout.Windows, "profiler windows", "", "profile lines", "Calls that started and stopped the profiler. The first step of a window is the one after the start marker. The longest step is the longest period from its first step to its stop: the export of the traces stops serving."},
+		{layout.Engines, "engines", "", "one stream each", "One EngineCore per data-parallel rank. \"lost\" adds up dropped records, bad lines and gaps."},
+	}
+}

@@ -1,0 +1,240 @@
+package panel
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"opprof/engine/rundir"
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+	"opprof/tui/theme"
+)
+
+// Status is what the two lines at the top say.
+type Status struct {
+	Run     rundir.Description
+	Newest  *store.Frame // state and rates come from here; nil before the first picture
+	Frozen  bool
+	Behind  int64  // ns between the frozen picture and the newest step
+	AgeNS   int64  // how old the picture is, when the source owes an answer; else 0
+	Problem string // why there is no new picture; "" when there is
+}
+
+// piece is a part of a status line. Pieces of the lowest weight go first when the line is too narrow.
+type piece struct {
+	spans  []chart.Span
+	weight int
+	right  bool
+}
+
+func (p piece) width() int {
+	n := 0
+	for _, s := range p.spans {
+		n += utf8.RuneCountInString(chart.Sanitize(s.S))
+	}
+	return n
+}
+
+// Header draws the first line: what is watched on the left, how it does on the right.
+func Header(g *chart.Grid, s Status) {
+	pieces := identity(s.Run)
+	pieces = append(pieces, alarms(g, s)...)
+	if s.Newest != nil {
+		pieces = append(pieces, health(g, s.Newest)...)
+	}
+	drawPieces(g, pieces)
+}
+
+func identity(run rundir.Description) []piece {
+	pieces := []piece{{weight: 50, spans: []chart.Span{{S: "opprof", Role: theme.RoleAccent, Attr: theme.Bold}}}}
+	add := func(weight int, s string) {
+		if s != "" {
+			pieces = append(pieces, piece{weight: weight, spans: []chart.Span{{S: s, Role: theme.RoleText}}})
+		}
+	}
+	add(60, shorten(run.ID, 40))
+	add(20, shorten(run.Model, 40))
+	add(40, parallel(run))
+	if run.VLLMVersion != "" {
+		patch := ""
+		if run.PatchHash != "" {
+			patch = " patch " + run.PatchHash[:min(8, len(run.PatchHash))]
+		}
+		add(10, "vLLM "+run.VLLMVersion+patch)
+	}
+	return pieces
+}
+
+// shorten keeps the end of a long name, which tells runs and models apart.
+func shorten(s string, n int) string {
+	r := []rune(chart.Sanitize(s))
+	if len(r) <= n {
+		return s
+	}
+	return ".." + string(r[len(r)-n+2:])
+}
+
+// parallel names the parallel sizes: TP always, the others where they are more than one.
+func parallel(run rundir.Description) string {
+	if run.TensorParallel == 0 {
+		return ""
+	}
+	s := "TP" + strconv.FormatInt(run.TensorParallel, 10)
+	if run.DataParallel > 1 {
+		s += " DP" + strconv.FormatInt(run.DataParallel, 10)
+	}
+	if run.PipeParallel > 1 {
+		s += " PP" + strconv.FormatInt(run.PipeParallel, 10)
+	}
+	if run.ExpertParallel {
+		s += " EP"
+	}
+	return s
+}
+
+// alarms are what must not be overlooked.
+func alarms(g *chart.Grid, s Status) []piece {
+	var pieces []piece
+	loud := func(weight int, text string, role theme.Role) {
+		pieces = append(pieces, piece{weight: weight, right: true, spans: []chart.Span{{S: " " + text + " ", Role: role, Attr: theme.Bold | theme.Reverse}}})
+	}
+	if s.Frozen {
+		loud(100, "FROZEN "+unit.Duration(s.Behind)+" behind", theme.RoleWarn)
+	}
+	if s.Problem != "" {
+		loud(90, s.Problem, theme.RoleBad)
+	}
+	if s.AgeNS > 0 {
+		loud(95, "picture "+unit.Duration(s.AgeNS)+" old", theme.RoleWarn)
+	}
+	if share, behind := backlog(s.Run); behind {
+		loud(85, "catching up "+unit.Percent(share), theme.RoleWarn)
+	}
+	return pieces
+}
+
+// backlog reports how much of the files is read when a screenful or more is still to come.
+func backlog(run rundir.Description) (share float64, behind bool) {
+	const screenful = 4 << 20
+	var size, read int64
+	for _, s := range run.Streams {
+		size += s.Bytes
+		read += min(s.ReadBytes, s.Bytes)
+	}
+	if size-read < screenful {
+		return 1, false
+	}
+	return float64(read) / float64(size), true
+}
+
+// StateMark is the mark of a state and its role; the word stands beside it.
+func StateMark(gl theme.Glyphs, s store.State) (rune, theme.Role) {
+	switch s.Name {
+	case "busy":
+		return gl.Dot, theme.RoleGood
+	case "idle":
+		return gl.Ring, theme.RoleDim
+	case "stalled":
+		return gl.Triangle, theme.RoleBad
+	case "finished":
+		return gl.Check, theme.RoleDim
+	}
+	return '?', theme.RoleWarn
+}
+
+// health is the state of the engines with rates and losses.
+func health(g *chart.Grid, f *store.Frame) []piece {
+	mark, role := StateMark(g.Glyphs, f.State)
+	state := string(mark) + " " + f.State.Name
+	attr := theme.Bold
+	if f.State.StalledNS > 0 {
+		state = string(mark) + " stalled for " + unit.Duration(f.State.StalledNS)
+		attr |= theme.Reverse
+	}
+	pieces := []piece{{weight: 99, right: true, spans: []chart.Span{{S: state, Role: role, Attr: attr}}}}
+	figure := func(weight int, name, value, suffix string, role theme.Role) {
+		var spans []chart.Span
+		if name != "" {
+			spans = append(spans, chart.Span{S: name + " ", Role: theme.RoleDim})
+		}
+		spans = append(spans, chart.Span{S: value, Role: role}, chart.Span{S: " " + suffix, Role: theme.RoleDim})
+		pieces = append(pieces, piece{weight: weight, right: true, spans: spans})
+	}
+	figure(80, "", padLeft(rate(f.Rates, f.Rates.StepsPerS), 5), "step/s", theme.RoleText)
+	figure(70, "pre", padLeft(rate(f.Rates, f.Rates.PrefillTokPerS), 5), "tok/s", theme.RolePrefill)
+	figure(71, "dec", padLeft(rate(f.Rates, f.Rates.DecodeTokPerS), 5), "tok/s", theme.RoleDecode)
+	return append(pieces, losses(f.Engines)...)
+}
+
+func padLeft(s string, n int) string {
+	for len(s) < n {
+		s = " " + s
+	}
+	return s
+}
+
+// losses adds up what could not be shown; a zero is worth a word only for dropped records.
+func losses(engines []store.Engine) []piece {
+	var l store.Loss
+	for i := range engines {
+		l.Dropped += engines[i].Loss.Dropped
+		l.BadLines += engines[i].Loss.BadLines
+		l.Gaps += engines[i].Loss.Gaps
+		l.Backward += engines[i].Loss.Backward
+	}
+	pieces := []piece{}
+	for _, c := range []struct {
+		name   string
+		n      int64
+		weight int
+		always bool
+	}{{"dropped", l.Dropped, 65, true}, {"bad lines", l.BadLines, 64, false}, {"gaps", l.Gaps, 30, false}, {"restarts", l.Backward, 31, false}} {
+		if c.n == 0 && !c.always {
+			continue
+		}
+		role := theme.RoleDim
+		if c.n > 0 {
+			role = theme.RoleWarn
+		}
+		pieces = append(pieces, piece{weight: c.weight, right: true, spans: []chart.Span{
+			{S: c.name + " ", Role: role}, {S: unit.Short(c.n), Role: role},
+		}})
+	}
+	return pieces
+}
+
+// drawPieces writes the pieces that fit, left ones from the left, right ones to the right end, in their order.
+func drawPieces(g *chart.Grid, pieces []piece) {
+	const gap = 2
+	keep := slices.Clone(pieces)
+	width := func() int {
+		n := 2
+		for _, p := range keep {
+			n += p.width() + gap
+		}
+		return n - gap
+	}
+	for len(keep) > 0 && width() > g.W() {
+		least := slices.MinFunc(keep, func(a, b piece) int { return cmp.Compare(a.weight, b.weight) })
+		i := slices.IndexFunc(keep, func(p piece) bool { return p.weight == least.weight })
+		keep = slices.Delete(keep, i, i+1)
+	}
+	x, right := 1, g.W()-1
+	for _, p := range keep {
+		if p.right {
+			right -= p.width() + gap
+		}
+	}
+	right += gap
+	for _, p := range keep {
+		at := &x
+		if p.right {
+			at = &right
+		}
+		g.Spans(*at, 0, g.W()-*at, p.spans...)
+		*at += p.width() + gap
+	}
+}

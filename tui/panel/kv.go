@@ -1,0 +1,61 @@
+package panel
+
+import (
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+	"opprof/tui/layout"
+	"opprof/tui/theme"
+)
+
+// kvWarn is the share of used KV blocks from which preemptions are near.
+const kvWarn = 0.95
+
+// kvPanel shows the block pool of the KV cache: used of total at the cursor, its mean over time, and the highest usage with its time.
+func kvPanel() Panel {
+	return Panel{ID: layout.KV, Title: "KV  blocks", Right: func(in *Input) []string {
+		if !in.Now.Known {
+			return nil
+		}
+		return []string{unit.Percent(in.Now.KV.Usage)}
+	}, Draw: drawKV}
+}
+
+func drawKV(g *chart.Grid, in *Input) {
+	if empty(g, in) {
+		return
+	}
+	kv := in.Now.KV
+	used := unit.Count(kv.UsedBlocks) + " of " + unit.Count(kv.TotalBlocks)
+	g.Text(0, 0, g.W(), used, theme.RoleKV)
+	chart.Meter{Value: chart.Of(kv.Usage), Max: 1, Role: theme.RoleKV, Warn: kvWarn}.Draw(g.Row(1))
+	last := g.H() - 1
+	if last >= 2 {
+		kvMax(g.Row(last), in)
+	}
+	history := g.Sub(chart.Rect{Y: 2, W: g.W(), H: last - 2})
+	usage := values(in, func(c *store.Column) chart.Value {
+		return chart.Of(c.Counts.KVUsageSum / float64(c.Counts.Steps))
+	})
+	if history.H() < 4 {
+		spark(history, in.cursorColumn(), trend{values: usage, max: 1, role: theme.RoleKV})
+		return
+	}
+	p := chart.Series{
+		Lines: []chart.Line{{Name: "mean", Values: usage, Role: theme.RoleKV}}, Style: chart.StyleColumn, Max: 1,
+		Format: func(v float64) string { return unit.Percent(v) }, LabelW: 5, Cursor: in.cursorColumn(),
+	}.Draw(history.Sub(chart.Rect{W: history.W(), H: history.H() - 1}))
+	in.drawAxis(history, history.H()-1, p)
+}
+
+// kvMax writes the highest usage of the visible time, and of the run where there is room.
+func kvMax(g *chart.Grid, in *Input) {
+	span, run := &in.Frame.Span.Counts, &in.Frame.Run.Counts
+	if span.Steps == 0 {
+		line(g, 0, field{name: "max", value: unit.Unknown, role: theme.RoleText})
+		return
+	}
+	line(g, 0,
+		field{name: "max", value: unit.Percent(span.KVUsageMax), unit: unit.ClockSeconds(span.KVUsageMaxNS, in.Zone), role: theme.RoleKV},
+		field{name: "run", value: unit.Percent(run.KVUsageMax), role: theme.RoleKV})
+}

@@ -1,0 +1,62 @@
+package panel
+
+import (
+	"strconv"
+
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+	"opprof/tui/theme"
+)
+
+// Position is what the tab line says about the moment and the stretch of time that a page shows.
+type Position struct {
+	Pages   []string // names in order of their keys
+	Visible int
+	Mode    string // live, past, end …
+	Live    bool   // the picture moves on
+	In      *Input // nil before the first picture, or on a page without a time axis
+}
+
+// Tabs draws the second line: pages on the left; step, clock time, mode and visible stretch of time on the right.
+func Tabs(g *chart.Grid, p Position) {
+	var pieces []piece
+	for i, name := range p.Pages {
+		role, attr, weight := theme.RoleDim, theme.Attr(0), 20
+		if i == p.Visible {
+			role, attr, weight = theme.RoleAccent, theme.Bold|theme.Reverse, 90
+		}
+		pieces = append(pieces, piece{weight: weight, spans: []chart.Span{{S: " " + strconv.Itoa(i+1) + " " + name + " ", Role: role, Attr: attr}}})
+	}
+	if p.In != nil {
+		pieces = append(pieces, moment(g, p)...)
+	}
+	drawPieces(g, pieces)
+}
+
+func moment(g *chart.Grid, p Position) []piece {
+	in := p.In
+	right := func(weight int, spans ...chart.Span) piece { return piece{weight: weight, right: true, spans: spans} }
+	var pieces []piece
+	if in.Engine != "" {
+		pieces = append(pieces, right(70, chart.Span{S: "engine ", Role: theme.RoleDim}, chart.Span{S: in.Engine, Role: theme.RoleAccent}))
+	}
+	if in.Now.Known {
+		pieces = append(pieces,
+			right(80, chart.Span{S: "step ", Role: theme.RoleDim}, chart.Span{S: unit.Count(in.Now.StepIndex), Role: theme.RoleText}),
+			right(85, chart.Span{S: unit.Clock(in.Now.TimeNS, in.Zone), Role: theme.RoleText}))
+	}
+	mark, role := string(g.Glyphs.Play), theme.RoleGood
+	if !p.Live {
+		mark, role = string(g.Glyphs.Pause), theme.RoleWarn
+	}
+	pieces = append(pieces, right(95, chart.Span{S: mark + " " + p.Mode, Role: role, Attr: theme.Bold}))
+	span := "span " + in.spanLabel()
+	if in.Frame.BucketNS > 0 {
+		pieces = append(pieces, right(75, chart.Span{S: span, Role: theme.RoleText}))
+		pieces = append(pieces, right(10, chart.Span{S: unit.Duration(in.Frame.BucketNS) + " a column", Role: theme.RoleDim}))
+	}
+	if in.Frame.Sampled {
+		pieces = append(pieces, right(78, chart.Span{S: "sampled", Role: theme.RoleWarn}))
+	}
+	return pieces
+}

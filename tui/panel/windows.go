@@ -1,0 +1,56 @@
+package panel
+
+import (
+	"strconv"
+
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+	"opprof/tui/layout"
+	"opprof/tui/theme"
+)
+
+// windowsPanel lists the profiler windows that the profile markers of Layer 1 tell of, newest last.
+func windowsPanel() Panel {
+	return Panel{ID: layout.Windows, Title: "profiler windows", Right: func(in *Input) []string {
+		return []string{unit.Count(int64(len(in.Frame.Windows))) + " in run"}
+	}, Draw: drawWindows}
+}
+
+func drawWindows(g *chart.Grid, in *Input) {
+	windows := in.Frame.Windows
+	if len(windows) == 0 {
+		note(g, 0, "none in this run")
+		return
+	}
+	columns := []tableColumn{
+		{head: "#", right: true}, {head: "started"}, {head: "state"}, {head: "steps"}, {head: "count", right: true},
+		{head: "longest step", right: true}, {head: "engine"},
+	}
+	rows := make([][]cell, len(windows))
+	for i := range windows {
+		rows[i] = windowRow(i, &windows[i], in)
+	}
+	hidden := max(0, len(rows)-(g.H()-1))
+	table(g, columns, rows, unit.Count(int64(hidden))+" earlier")
+}
+
+func windowRow(i int, w *store.Window, in *Input) []cell {
+	state, role := "closed", theme.RoleText
+	steps, n := unit.Count(w.AfterStep+1)+"-"+unit.Count(w.StopAfterStep), unit.Count(w.StopAfterStep-w.AfterStep)
+	if w.StopNS == 0 {
+		state, role = "open", theme.RoleWarn
+		steps, n = unit.Count(w.AfterStep+1)+"-", unit.Unknown
+	}
+	stall := cell{unit.Unknown, theme.RoleDim}
+	if w.StallNS > 0 {
+		stall = cell{unit.Duration(w.StallNS), theme.RoleText}
+		if w.StallNS >= store.StallNS {
+			stall.role = theme.RoleWarn
+		}
+	}
+	return []cell{
+		{strconv.Itoa(i + 1), theme.RoleWindow}, {unit.ClockSeconds(w.StartNS, in.Zone), theme.RoleText}, {state, role},
+		{steps, theme.RoleText}, {n, theme.RoleText}, stall, {w.Engine, theme.RoleDim},
+	}
+}
