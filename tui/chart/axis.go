@@ -1,81 +1,148 @@
 package chart
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
 	"opprof/engine/unit"
 	"opprof/tui/theme"
 )
 
-// TimeAxis is the line below charts over time: labels at whole buckets, relative to now in a live picture and clock times in a review.
+// TimeAxis is the line below charts over time. Its labels lie on whole buckets: the distance from now in a live picture, clock times in a
+// review.
 type TimeAxis struct {
-	FromNS   int64 // left edge of the first column
+	FromNS   int64 // left edge of the first column, ns since 1970
 	ToNS     int64 // right edge of the last column
 	BucketNS int64 // width of a column
 	Live     bool
 	Loc      *time.Location // for clock times; nil is UTC
+	Cursor   int            // columns from the right, 1 is the newest; 0 has no cursor
 }
 
-// Draw fills the first line of g: as many columns as there are buckets, ending at the right.
+const labelGap = 3 // columns of line at least between two labels
+
+// Draw fills the first line of g, one column per bucket, the newest at the right.
 func (a TimeAxis) Draw(g *Grid) {
 	for x := range g.W() {
 		g.Set(x, 0, g.Glyphs.Horizontal, theme.RoleAxis)
 	}
-	right := "now"
-	if !a.Live {
-		right = unit.ClockSeconds(a.ToNS, a.Loc)
-	}
-	g.TextRight(0, 0, g.W(), right, theme.RoleAxis)
-}
-
-// Event is a mark on a Scrub.
-type Event struct {
-	NS   int64
-	Role theme.Role
-	Rune rune // the mark itself, which tells kinds apart without colour
-}
-
-// Scrub is the overview of a whole run: a spark line of some value, the part that the page shows, the cursor, and marks of events. One
-// line draws all of it, two lines put the marks above.
-type Scrub struct {
-	FromNS, ToNS         int64 // the run
-	ViewFromNS, ViewToNS int64 // what the page shows
-	CursorNS             int64
-	Values               []Value // over the run, any number, spread evenly
-	Events               []Event
-	Role                 theme.Role
-}
-
-// Draw fills g.
-func (s Scrub) Draw(g *Grid) {
-	if g.Bounds().Empty() {
+	if a.BucketNS <= 0 || a.ToNS <= a.FromNS {
 		return
 	}
-	last := g.Row(g.H() - 1)
-	Spark{Values: s.Values, Role: s.Role}.Draw(last)
-	for _, e := range s.Events {
-		if x, ok := s.x(e.NS, g.W()); ok {
-			g.Set(x, 0, e.Rune, e.Role)
+	if a.Live {
+		a.drawAges(g)
+	} else {
+		a.drawClock(g)
+	}
+	if x := g.W() - a.Cursor; a.Cursor > 0 {
+		g.Set(x, 0, g.Glyphs.Triangle, theme.RoleAccent)
+	}
+}
+
+// span is the time that the columns cover, from the first bucket shown to the right edge.
+func (a TimeAxis) span(w int) int64 {
+	buckets := (a.ToNS - a.FromNS + a.BucketNS - 1) / a.BucketNS
+	return min(buckets, int64(w)) * a.BucketNS
+}
+
+// drawAges labels the right edge "now" and whole steps before it.
+func (a TimeAxis) drawAges(g *Grid) {
+	const now = "now"
+	span := a.span(g.W())
+	step := a.step(len(age(span)) + labelGap)
+	free := g.W() - len(now)
+	g.TextRight(0, 0, g.W(), now, theme.RoleAxis)
+	for ns := step; ns <= span; ns += step {
+		label := age(ns)
+		x := g.W() - int(ns/a.BucketNS) - len(label)/2
+		x = max(x, g.W()-int(span/a.BucketNS))
+		if x+len(label) < free && x >= 0 {
+			g.Text(x, 0, len(label), label, theme.RoleAxis)
+			free = x - 1
 		}
 	}
-	if x, ok := s.x(s.CursorNS, g.W()); ok {
-		last.Mark(Rect{X: x, W: 1, H: 1}, theme.Reverse)
+}
+
+// drawClock labels whole steps of the local clock, each beginning in the column of its time.
+func (a TimeAxis) drawClock(g *Grid) {
+	loc := a.Loc
+	if loc == nil {
+		loc = time.UTC
+	}
+	span := a.span(g.W())
+	layout := clockLayout(a.BucketNS, span)
+	step := a.step(len(layout) + labelGap)
+	layout = clockLayout(step, span)
+	first := a.ToNS - span
+	_, offset := time.Unix(0, first).In(loc).Zone()
+	shift := int64(offset) * int64(time.Second)
+	at := (first+shift+step-1)/step*step - shift
+	free := 0
+	for ; at < a.ToNS; at += step {
+		label := time.Unix(0, at).In(loc).Format(layout)
+		x := g.W() - int((a.ToNS-at+a.BucketNS-1)/a.BucketNS)
+		if x >= free && x+len(label) <= g.W() {
+			g.Set(x, 0, g.Glyphs.TickDown, theme.RoleAxis)
+			g.Text(x+1, 0, len(label), label, theme.RoleAxis)
+			free = x + len(label) + 2
+		}
 	}
 }
 
-// x returns the column of a time.
-func (s Scrub) x(ns int64, w int) (int, bool) {
-	if s.ToNS <= s.FromNS || ns < s.FromNS || ns > s.ToNS || w <= 0 {
-		return 0, false
+func clockLayout(stepNS, spanNS int64) string {
+	switch {
+	case stepNS >= int64(24*time.Hour):
+		return "01-02"
+	case spanNS > int64(24*time.Hour):
+		return "01-02 15:04"
+	case stepNS >= int64(time.Minute):
+		return "15:04"
+	case stepNS >= int64(time.Second):
+		return "15:04:05"
+	default:
+		return "15:04:05.000"
 	}
-	return min(w-1, int(float64(ns-s.FromNS)/float64(s.ToNS-s.FromNS)*float64(w))), true
 }
 
-// At returns the time at the middle of column x of w: the place a click or a cursor step means.
-func (s Scrub) At(x, w int) int64 {
-	if w <= 0 || s.ToNS <= s.FromNS {
-		return s.FromNS
+// step returns the shortest round time that is a whole number of buckets and leaves each label w columns.
+func (a TimeAxis) step(w int) int64 {
+	least := int64(w) * a.BucketNS
+	for _, s := range roundTimes() {
+		if s >= least && s%a.BucketNS == 0 {
+			return s
+		}
 	}
-	x = max(0, min(w-1, x))
-	return s.FromNS + int64((float64(x)+0.5)/float64(w)*float64(s.ToNS-s.FromNS))
+	return least
+}
+
+func roundTimes() []int64 {
+	var out []int64
+	for _, ms := range [...]int64{1, 2, 5, 10, 20, 50, 100, 200, 500} {
+		out = append(out, ms*1e6)
+	}
+	for _, s := range [...]int64{1, 2, 5, 10, 15, 20, 30, 60, 120, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 14400, 21600, 43200, 86400, 172800, 432000, 864000} {
+		out = append(out, s*1e9)
+	}
+	return out
+}
+
+// age prints a time before now: -0.5s, -40s, -2m30s, -3h, -2d.
+func age(ns int64) string {
+	if ns < 120*int64(time.Second) {
+		return "-" + unit.Tick(float64(ns)/1e9) + "s"
+	}
+	var b strings.Builder
+	b.WriteByte('-')
+	s := ns / 1e9
+	for _, u := range [...]struct {
+		s    int64
+		name string
+	}{{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}} {
+		if n := s / u.s; n > 0 {
+			b.WriteString(strconv.FormatInt(n, 10) + u.name)
+			s -= n * u.s
+		}
+	}
+	return b.String()
 }

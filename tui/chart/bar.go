@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"cmp"
 	"math"
 	"unicode/utf8"
 
@@ -67,67 +68,82 @@ type Part struct {
 	Role  theme.Role
 }
 
-// StackRow is one line of segments whose lengths are shares of a total.
+// StackRow is one line of segments whose lengths are shares of a total. Each begins with its label where that fits, with the label's first
+// rune where it does not.
 type StackRow struct {
 	Parts []Part
-	Total float64 // 0 is the sum of the parts
+	Total float64 // 0, or less than the parts have together, is their sum
 }
 
-// Draw fills the first line of g. Every part that is not zero gets at least one cell as long as there are cells.
+// Draw fills the first line of g.
 func (s StackRow) Draw(g *Grid) {
+	if g.H() == 0 {
+		return
+	}
 	x := 0
 	for i, n := range s.widths(g.W()) {
 		p := s.Parts[i]
 		g.Fill(Rect{X: x, W: n, H: 1}, g.Glyphs.Across[8], p.Role)
-		label := Cut(Sanitize(p.Label), n, 0)
-		if columns(p.Label) > n {
-			label = firstRune(p.Label)
+		label := Sanitize(p.Label)
+		if columns(label) > n {
+			label = firstRune(label)
 		}
-		if n > 0 {
-			g.TextAttr(x, 0, n, label, p.Role, theme.Reverse|theme.Bold)
-		}
+		g.TextAttr(x, 0, n, label, p.Role, theme.Reverse|theme.Bold)
 		x += n
 	}
+	g.Fill(Rect{X: x, W: g.W() - x, H: 1}, g.Glyphs.Track, theme.RoleDim)
 }
 
 func firstRune(s string) string {
-	for _, r := range Sanitize(s) {
-		return string(r)
-	}
-	return ""
+	_, n := utf8.DecodeRuneInString(s)
+	return s[:n]
 }
 
-// widths shares w cells out by the largest remainders.
+// widths shares w cells out by largest remainders. A part that is not zero takes a cell from the widest rather than have none.
 func (s StackRow) widths(w int) []int {
 	out := make([]int, len(s.Parts))
-	total, sum := s.Total, 0.0
-	for _, p := range s.Parts {
-		sum += positive(p.Value)
+	values := make([]float64, len(s.Parts))
+	sum := 0.0
+	for i, p := range s.Parts {
+		if p.Value > 0 && !math.IsInf(p.Value, 0) {
+			values[i] = p.Value
+			sum += p.Value
+		}
 	}
-	total = max(total, sum)
-	if total <= 0 || w <= 0 || math.IsInf(total, 0) {
+	total := max(s.Total, sum)
+	if sum <= 0 || w <= 0 || math.IsInf(total, 0) || math.IsNaN(total) {
 		return out
 	}
-	edge, at := 0.0, 0
-	for i, p := range s.Parts {
-		v := positive(p.Value)
-		edge += v
-		to := int(math.Round(edge / total * float64(w)))
-		if v > 0 && to <= at {
-			to = at + 1
+	left := int(math.Round(sum / total * float64(w)))
+	rest := make([]float64, len(values))
+	for i, v := range values {
+		exact := v / total * float64(w)
+		out[i] = int(exact)
+		rest[i] = exact - float64(out[i])
+		left -= out[i]
+	}
+	for ; left > 0; left-- {
+		i := largest(rest)
+		out[i]++
+		rest[i] = -1
+	}
+	for i, v := range values {
+		if widest := largest(out); v > 0 && out[i] == 0 && out[widest] > 1 {
+			out[widest]--
+			out[i]++
 		}
-		to = min(to, w)
-		out[i] = to - at
-		at = to
 	}
 	return out
 }
 
-func positive(v float64) float64 {
-	if math.IsNaN(v) || v < 0 {
-		return 0
+func largest[T cmp.Ordered](values []T) int {
+	at := 0
+	for i, v := range values {
+		if v > values[at] {
+			at = i
+		}
 	}
-	return v
+	return at
 }
 
 // VBars are columns growing upwards, one cell wide each with Gap cells between them.

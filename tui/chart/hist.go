@@ -15,32 +15,31 @@ type Hist struct {
 	Max     int64 // count of a full bar; 0 takes the largest count
 }
 
+const (
+	shareW    = 6 // "99.9 %"
+	minShareW = 8 // columns of bar that the share column must leave
+)
+
 // Draw fills g.
 func (h Hist) Draw(g *Grid) {
-	bins := h.bins()
-	labels, counts := Fold(bins, h.Counts[:len(bins)], g.H())
-	var total, top int64
-	for _, c := range counts {
-		total += c
-		top = max(top, c)
+	n := min(len(h.Labels), len(h.Counts))
+	groups := foldRanges(n, g.H())
+	labels := foldLabels(h.Labels[:n], groups)
+	counts := make([]int64, len(groups))
+	var total int64
+	top := h.Max
+	for i, r := range groups {
+		for _, c := range h.Counts[r[0]:r[1]] {
+			counts[i] += c
+		}
+		total += counts[i]
+		if h.Max <= 0 {
+			top = max(top, counts[i])
+		}
 	}
-	if h.Max > 0 {
-		top = h.Max
-	}
-	labelW, countW := 0, 1
-	for i, l := range labels {
-		labelW = max(labelW, columns(l))
-		countW = max(countW, columns(unit.Count(counts[i])))
-	}
-	const shareW = 6
-	barX := labelW + 1
-	barW := g.W() - barX - 1 - countW
-	share := barW-shareW-1 >= 8
-	if share {
-		barW -= shareW + 1
-	}
+	p := h.place(g.W(), labels, counts)
 	for y, c := range counts {
-		g.TextRight(0, y, labelW, labels[y], theme.RoleAxis)
+		g.TextRight(0, y, p.labelW, labels[y], theme.RoleAxis)
 		text, part, role := unit.Count(c), unit.Share(c, total), h.Role
 		if h.Unknown {
 			text, part, c = unit.Unknown, unit.Unknown, 0
@@ -48,40 +47,37 @@ func (h Hist) Draw(g *Grid) {
 		if c == 0 {
 			role = theme.RoleDim
 		}
-		if barW > 0 {
-			bar(g, Rect{X: barX, Y: y, W: barW, H: 1}, ratio(c, top), h.Role)
-		}
-		g.TextRight(barX+barW+1, y, countW, text, role)
-		if share {
-			g.TextRight(barX+barW+1+countW+1, y, shareW, part, theme.RoleDim)
+		bar(g, Rect{X: p.labelW + 1, Y: y, W: p.barW, H: 1}, ratio(c, top), h.Role)
+		g.TextRight(p.countX, y, p.countW, text, role)
+		if p.share {
+			g.TextRight(p.countX+p.countW+1, y, shareW, part, theme.RoleDim)
 		}
 	}
 }
 
-func (h Hist) bins() []string {
-	return h.Labels[:min(len(h.Labels), len(h.Counts))]
+// histPlace is where the columns of a histogram are.
+type histPlace struct {
+	labelW, barW, countX, countW int
+	share                        bool
 }
 
-// Fold merges neighbouring bins until there are at most rows of them. Labels are upper edges: a merged bin has that of its last one, and
-// the open last bin, merged, starts where the bin before it ends.
-func Fold(labels []string, counts []int64, rows int) ([]string, []int64) {
-	n := min(len(labels), len(counts))
-	if rows <= 0 {
-		return nil, nil
+// place gives labels and counts what they need, then the share its column, and the bars the rest. In a narrow grid the bars go first, then
+// the labels: the count is what a reader came for.
+func (h Hist) place(w int, labels []string, counts []int64) histPlace {
+	p := histPlace{countW: 1}
+	for i, l := range labels {
+		p.labelW = max(p.labelW, columns(l))
+		p.countW = max(p.countW, columns(unit.Count(counts[i])))
 	}
-	if n <= rows {
-		return labels[:n], counts[:n]
+	p.countW = min(p.countW, w)
+	p.labelW = max(0, min(p.labelW, w-p.countW-1))
+	p.barW = w - p.labelW - 2 - p.countW
+	if p.share = p.barW-shareW-1 >= minShareW; p.share {
+		p.barW -= shareW + 1
 	}
-	outL, outC := make([]string, rows), make([]int64, rows)
-	for i := range rows {
-		from, to := i*n/rows, (i+1)*n/rows
-		for _, c := range counts[from:to] {
-			outC[i] += c
-		}
-		outL[i] = labels[to-1]
-		if i == rows-1 && to-from > 1 && from > 0 {
-			outL[i] = ">" + labels[from-1]
-		}
+	p.countX = p.labelW + 1
+	if p.barW > 0 {
+		p.countX += p.barW + 1
 	}
-	return outL, outC
+	return p
 }

@@ -3,6 +3,7 @@ package chart
 import (
 	"math"
 
+	"opprof/engine/unit"
 	"opprof/tui/theme"
 )
 
@@ -13,22 +14,31 @@ type Line struct {
 	Role   theme.Role
 }
 
+// Band is the space between two curves, such as the least and the largest value of a bucket.
+type Band struct {
+	Low, High []Value
+	Role      theme.Role
+}
+
 // Style is how a Series draws its lines.
 type Style uint8
 
+// Styles.
 const (
-	StyleLine   Style = iota // braille dots joined by lines; marks where braille is not to be expected
+	StyleLine   Style = iota // braille dots joined by lines; one mark per line where braille is not to be expected
 	StyleColumn              // the first line as columns in eighths, further lines as marks above them
 )
 
-// Series draws values over time: one column per value, the newest at the right, with a y axis on the left.
+// Series draws values over time: one column per value, the newest at the right, with a y axis on the left. The unit belongs into the title
+// of the panel, or into Format.
 type Series struct {
 	Lines  []Line
+	Band   *Band // drawn behind the lines; nil is none
 	Style  Style
-	Log    bool                 // logarithmic y axis; values not above zero sit on its lower end
-	Min    float64              // lower end of the axis; for Log the smallest positive value is taken when 0
-	Max    float64              // upper end; 0 takes the largest value, rounded up to a tick
-	Format func(float64) string // tick labels; nil prints plain numbers
+	Log    bool                 // logarithmic y axis; values not above its lower end sit on it
+	Min    float64              // lower end of the axis; a Log axis with 0 begins below the least positive value
+	Max    float64              // upper end; 0 rounds the largest value up
+	Format func(float64) string // tick labels; nil prints the shortest numbers
 	LabelW int                  // columns for tick labels, 0 is 5; panels one above the other share it to share one time axis
 	Names  bool                 // write line names at the right end
 	Cursor int                  // columns from the right, 1 is the newest; 0 has no cursor
@@ -37,17 +47,31 @@ type Series struct {
 // Plot tells where the curves are, so that a time axis can be put below them.
 type Plot struct{ X, W int }
 
+const defaultLabelW = 5
+
 // PlotOf returns the columns that curves get in a grid of w columns.
 func (s Series) PlotOf(w int) Plot {
-	x := min(max(0, w), s.labelW()+1)
-	return Plot{X: x, W: max(0, w-x)}
+	return plotOf(w, s.LabelW, s.nameW())
 }
 
-func (s Series) labelW() int {
-	if s.LabelW > 0 {
-		return s.LabelW
+func plotOf(w, labelW, rightW int) Plot {
+	if labelW <= 0 {
+		labelW = defaultLabelW
 	}
-	return 5
+	w = max(0, w)
+	x := min(w, labelW+1)
+	return Plot{X: x, W: max(0, w-x-rightW)}
+}
+
+func (s Series) nameW() int {
+	if !s.Names {
+		return 0
+	}
+	w := 0
+	for _, l := range s.Lines {
+		w = max(w, columns(l.Name)+1)
+	}
+	return w
 }
 
 // Draw fills g and returns where the curves are.
@@ -56,15 +80,193 @@ func (s Series) Draw(g *Grid) Plot {
 	if p.W == 0 || g.H() == 0 {
 		return p
 	}
+	a := s.axis(p.W)
+	s.drawAxis(g, a, p)
 	plot := g.Sub(Rect{X: p.X, W: p.W, H: g.H()})
-	top := s.Max
-	for _, l := range s.Lines {
-		if t, ok := highest(tail(l.Values, p.W)); s.Max <= 0 && ok {
-			top = math.Max(top, t)
+	switch {
+	case s.Style == StyleColumn:
+		s.drawColumns(plot, a)
+	case g.Glyphs.Braille && !g.Glyphs.ASCII:
+		s.drawBraille(plot, a)
+	default:
+		s.drawMarks(plot, a, s.Lines)
+	}
+	if s.Names {
+		s.drawNames(g, a, p)
+	}
+	drawCursor(plot, s.Cursor)
+	return p
+}
+
+// axis spans the values that are shown.
+func (s Series) axis(w int) axis {
+	high, low := math.Inf(-1), math.Inf(1)
+	see := func(values []Value) {
+		for _, v := range tail(values, w) {
+			if !v.Known || s.Log && v.V <= 0 {
+				continue
+			}
+			high, low = max(high, v.V), min(low, v.V)
 		}
 	}
 	for _, l := range s.Lines {
-		Spark{Values: l.Values, Max: top, Role: l.Role}.Draw(plot)
+		see(l.Values)
 	}
-	return p
+	if s.Band != nil {
+		see(s.Band.Low)
+		see(s.Band.High)
+	}
+	if high < low {
+		high, low = 0, 0
+	}
+	if s.Log {
+		return s.logAxis(low, high)
+	}
+	a := axis{low: s.Min, high: s.Max}
+	if s.Max <= 0 {
+		a.high = max(roundUp(high), s.Min+math.SmallestNonzeroFloat64)
+	}
+	return a
+}
+
+func (s Series) logAxis(low, high float64) axis {
+	if s.Max > 0 {
+		high = s.Max
+	}
+	if s.Min > 0 {
+		low = s.Min
+	}
+	a := axis{log: true}
+	a.low, a.high = logEnds(low, high)
+	if s.Max > a.low {
+		a.high = s.Max
+	}
+	return a
+}
+
+func (s Series) drawAxis(g *Grid, a axis, p Plot) {
+	format := s.Format
+	if format == nil {
+		format = unit.Tick
+	}
+	h := g.H()
+	ticks := linearTicks(a.low, a.high, max(1, min(5, (h-1)/2)))
+	if a.log {
+		ticks = logTicks(a.low, a.high)
+	}
+	for y := range h {
+		g.Set(p.X-1, y, g.Glyphs.Vertical, theme.RoleAxis)
+	}
+	for _, t := range placeTicks(a, ticks, h) {
+		g.TextRight(0, t.row, p.X-1, format(t.value), theme.RoleAxis)
+		g.Set(p.X-1, t.row, g.Glyphs.TickLeft, theme.RoleAxis)
+	}
+}
+
+// drawColumns draws the first line as columns and the others as marks where the columns leave room.
+func (s Series) drawColumns(g *Grid, a axis) {
+	if len(s.Lines) == 0 {
+		return
+	}
+	first := s.Lines[0]
+	values := tail(first.Values, g.W())
+	for i, v := range values {
+		if v.Known {
+			v = Of(a.at(v.V))
+		}
+		column(g, g.W()-len(values)+i, v, 1, first.Role)
+	}
+	s.drawMarks(g, a, s.Lines[1:])
+}
+
+// drawMarks draws one rune per value. Of lines that meet in a cell the first is seen.
+func (s Series) drawMarks(g *Grid, a axis, lines []Line) {
+	s.drawWhiskers(g, a)
+	skip := len(s.Lines) - len(lines)
+	for i, l := range lines {
+		mark := g.Glyphs.Lines[(i+skip)%len(g.Glyphs.Lines)]
+		values := tail(l.Values, g.W())
+		for j, v := range values {
+			x := g.W() - len(values) + j
+			if y := rowOf(a.at(v.V), g.H()); v.Known && (g.Rune(x, y) == ' ' || g.Rune(x, y) == g.Glyphs.Vertical) {
+				g.Set(x, y, mark, l.Role)
+			}
+		}
+	}
+}
+
+// drawWhiskers draws the band as vertical lines in cells that are free.
+func (s Series) drawWhiskers(g *Grid, a axis) {
+	s.eachBand(g.W(), func(x int, low, high float64) {
+		for y := rowOf(a.at(high), g.H()); y <= rowOf(a.at(low), g.H()); y++ {
+			if g.Rune(x, y) == ' ' {
+				g.Set(x, y, g.Glyphs.Vertical, s.Band.Role)
+			}
+		}
+	})
+}
+
+// eachBand calls f for every column in which both ends of the band are known.
+func (s Series) eachBand(w int, f func(x int, low, high float64)) {
+	if s.Band == nil {
+		return
+	}
+	low, high := tail(s.Band.Low, w), tail(s.Band.High, w)
+	n := min(len(low), len(high))
+	low, high = low[len(low)-n:], high[len(high)-n:]
+	for i := range n {
+		if low[i].Known && high[i].Known {
+			f(w-n+i, min(low[i].V, high[i].V), max(low[i].V, high[i].V))
+		}
+	}
+}
+
+// drawNames writes each line's name at the height of its newest value, or on the nearest free line.
+func (s Series) drawNames(g *Grid, a axis, p Plot) {
+	taken := make(map[int]bool)
+	for _, l := range s.Lines {
+		v, ok := newest(l.Values)
+		if !ok || len(taken) == g.H() {
+			continue
+		}
+		row := nearestFree(rowOf(a.at(v), g.H()), g.H(), taken)
+		taken[row] = true
+		g.Text(p.X+p.W+1, row, g.W(), l.Name, l.Role)
+	}
+}
+
+// nearestFree returns the line closest to row that is not taken; one of the h lines must be free.
+func nearestFree(row, h int, taken map[int]bool) int {
+	for d := range h {
+		for _, y := range [...]int{row - d, row + d} {
+			if y >= 0 && y < h && !taken[y] {
+				return y
+			}
+		}
+	}
+	return row
+}
+
+func newest(values []Value) (float64, bool) {
+	for i := len(values) - 1; i >= 0; i-- {
+		if values[i].Known {
+			return values[i].V, true
+		}
+	}
+	return 0, false
+}
+
+// drawCursor marks a column counted from the right: a line where the column is empty, reversed cells where it is not.
+func drawCursor(g *Grid, fromRight int) {
+	x := g.W() - fromRight
+	if fromRight <= 0 || x < 0 {
+		return
+	}
+	for y := range g.H() {
+		if g.Rune(x, y) == ' ' {
+			g.Set(x, y, g.Glyphs.Cursor, theme.RoleAccent)
+			continue
+		}
+		g.Mark(Rect{X: x, Y: y, W: 1, H: 1}, theme.Reverse)
+	}
 }
