@@ -6,7 +6,7 @@ import "opprof/engine/record"
 type Query struct {
 	Engine  string // engine id; "" merges all engines
 	AtNS    int64  // right edge on the time axis, ns since 1970; 0 follows the newest step (live)
-	SpanNS  int64  // wanted width of the time axis; 0 is the whole run
+	SpanNS  int64  // wanted width of the time axis, filled up to whole Columns; 0 is the whole run
 	Columns int    // number of time buckets that fit; the bucket width is the smallest step of a fixed ladder that covers the span
 	NowNS   int64  // the reader's clock, ns since 1970: how long ago the newest step was; 0 for a finished run
 }
@@ -22,6 +22,7 @@ type Frame struct {
 	Sampled  bool   `json:"sampled"`   // columns come from probes of a file that is not indexed yet
 
 	State   State    `json:"state"`
+	Loss    Loss     `json:"loss"`    // of all engines, and of streams that name none
 	Engines []Engine `json:"engines"` // one row per engine of the run, selected or not, by id
 	Now     Instant  `json:"now"`     // composition at the right edge
 	Rates   Rates    `json:"rates"`   // over RateSpanNS before the right edge
@@ -49,6 +50,7 @@ type Engine struct {
 	FirstStep int64          `json:"first_step"`
 	LastStep  int64          `json:"last_step"`
 	Steps     int64          `json:"steps"`
+	Dummies   int64          `json:"dummy_steps"` // batches run without a SchedulerOutput, for other data-parallel ranks
 	Now       Instant        `json:"now"`
 	Rates     Rates          `json:"rates"`
 	Loss      Loss           `json:"loss"`
@@ -61,6 +63,7 @@ type Loss struct {
 	Gaps     int64 `json:"gaps"`      // jumps in step_index not explained by drops
 	Backward int64 `json:"backward"`  // step_index going back: a restart inside one stream
 	Unknown  int64 `json:"unknown"`   // valid lines of an unknown type
+	Unplaced int64 `json:"unplaced"`  // steps in no column: their clock has no place on the time axis, or the run has too many engines
 }
 
 // Instant is the batch composition at one moment: the newest step at or before it, summed over the selected engines.
@@ -137,6 +140,12 @@ type Counts struct {
 	LastPreemptionNS  int64 `json:"last_preemption_ns"` // 0 never
 	DecodeBatchMax    int64 `json:"decode_batch_max"`
 
+	// Steps whose optional parts are known. Where one is 0 and Steps is not, the sums it belongs to are unknown, not zero.
+	ResumedSteps       int64 `json:"resumed_steps"`        // of ResumedRequests
+	RecomputeSteps     int64 `json:"recompute_steps"`      // of RecomputeTokens
+	UnsplitTokensSteps int64 `json:"unsplit_tokens_steps"` // of Chunks.UnsplitTokens
+	ChunkTailSteps     int64 `json:"chunk_tail_steps"`     // of Chunks.TailHist
+
 	Chunks      record.Chunks             `json:"chunks"`
 	ContextHist [record.ContextBins]int64 `json:"context_hist"` // request-steps
 
@@ -159,6 +168,7 @@ type Counts struct {
 	External      record.Prefix            `json:"prefix_external"`
 
 	Dropped int64 `json:"dropped"`
+	Gaps    int64 `json:"gaps"`   // steps before which steps are missing or the server restarted
 	Stalls  int64 `json:"stalls"` // periods of at least StallNS
 }
 
@@ -187,15 +197,4 @@ const (
 	StalledAfterNS = 2_000_000_000
 	// StallNS is the step period from which a step counts as a stall.
 	StallNS = 500_000_000
-)
-
-// Event is something a reader of a run jumps to.
-type Event uint8
-
-const (
-	EventPreemption Event = iota
-	EventGraphMiss        // a step in mode NONE
-	EventStall            // a step period of at least StallNS
-	EventWindow           // a profiler window's first step
-	EventGap              // lost steps or a restart
 )
