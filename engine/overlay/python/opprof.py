@@ -105,6 +105,7 @@ class StepRecorder:
             scheduler.connector is not None or config.num_speculative_tokens
         )
         self._last_step = 0
+        self._closed = False
 
         header = self._line("header") | describe_engine(config)
         name = f"opprof-v1-{self._engine_id}-{header['start_wall_ns']}.jsonl"
@@ -174,8 +175,9 @@ class StepRecorder:
         self._costs[cost // COST_UNIT_NS] += 1
 
     def close(self, timeout: float = JOIN_SECONDS) -> None:
-        if self._pid != os.getpid() or not self._finalizer.still_active():
+        if self._closed or self._pid != os.getpid():
             return
+        self._closed = True
         self._finalizer.cancel()
         atexit.unregister(self.close)
         self._scheduler.opprof = None

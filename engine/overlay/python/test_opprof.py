@@ -1,19 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
 """OpProf's recorder, driven by real schedulers on a CPU."""
 
+import errno
 import json
+import multiprocessing
+import os
 import random
+import shutil
+import signal
+import stat
+import sys
+import threading
+from collections import Counter
+from copy import copy
+from types import SimpleNamespace
+from unittest import mock
 
 import pytest
 import torch
 
+from vllm import envs
 from vllm.compilation.cuda_graph import CUDAGraphStat
 from vllm.config import CacheConfig, ModelConfig, SchedulerConfig, VllmConfig
 from vllm.sampling_params import SamplingParams
 from vllm.utils.hashing import sha256
+from vllm.v1 import opprof
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
 from vllm.v1.core.sched.scheduler import Scheduler
+from vllm.v1.engine.core import EngineCore
 from vllm.v1.kv_cache_interface import (
     FullAttentionSpec,
     KVCacheConfig,
@@ -22,8 +37,10 @@ from vllm.v1.kv_cache_interface import (
 from vllm.v1.outputs import EMPTY_MODEL_RUNNER_OUTPUT, ModelRunnerOutput
 from vllm.v1.request import Request, RequestStatus
 from vllm.v1.structured_output import StructuredOutputManager
+from vllm.v1.utils import compute_iteration_details
 
 BLOCK = 16
+MAX_LENGTH = 131072
 MODEL = {
     "architectures": ["Qwen3MoeForCausalLM"],
     "model_type": "qwen3_moe",
@@ -47,60 +64,48 @@ GRAPH = CUDAGraphStat(
 class Engine:
     """A real scheduler whose model answers token 7 to everything."""
 
-    def __init__(
-        self,
-        folder,
-        *,
-        batches=1,
-        blocks=10_000,
-        budget=8192,
-        requests=64,
-        caching=False,
-        log_stats=True,
-        v2_runner=False,
-    ):
+    def __init__(self, folder, batches=1, blocks=10_000, budget=8192, **options):
         model = folder / "model"
         model.mkdir(exist_ok=True)
         (model / "config.json").write_text(json.dumps(MODEL))
-        limits = dict(max_model_len=131072, is_encoder_decoder=False)
         config = VllmConfig(
             model_config=ModelConfig(
-                model=str(model), skip_tokenizer_init=True, max_model_len=131072
+                str(model), skip_tokenizer_init=True, max_model_len=MAX_LENGTH
             ),
             scheduler_config=SchedulerConfig(
-                **limits,
-                max_num_seqs=requests,
+                max_model_len=MAX_LENGTH,
+                is_encoder_decoder=False,
+                max_num_seqs=options.get("requests", min(64, budget)),
                 max_num_batched_tokens=budget,
-                enable_chunked_prefill=True,
                 async_scheduling=batches > 1,
             ),
             cache_config=CacheConfig(
-                block_size=BLOCK, enable_prefix_caching=caching
+                block_size=BLOCK, enable_prefix_caching=options.get("caching", False)
             ),
         )
         config.cache_config.num_gpu_blocks = blocks
         spec = FullAttentionSpec(
             block_size=BLOCK, num_kv_heads=1, head_size=1, dtype=torch.float32
         )
-        groups = [KVCacheGroupSpec(["layer"], spec)]
         init_none_hash(sha256)
         self.hasher = get_request_block_hasher(BLOCK, sha256)
         self.batches = batches
         self.in_flight = []
-        self.scheduler = (AsyncScheduler if batches > 1 else Scheduler)(
-            config,
-            KVCacheConfig(
-                num_blocks=blocks, kv_cache_tensors=[], kv_cache_groups=groups
-            ),
-            StructuredOutputManager(config),
-            BLOCK,
-            log_stats=log_stats,
-        )
+        runner = options.get("v2_runner", False)
+        with mock.patch.object(VllmConfig, "use_v2_model_runner", runner):
+            self.scheduler = (AsyncScheduler if batches > 1 else Scheduler)(
+                config,
+                KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
+                StructuredOutputManager(config),
+                BLOCK,
+                log_stats=options.get("log_stats", True),
+            )
+        self.recorder = self.scheduler.opprof
 
     def add(self, name, prompt, outputs=16):
-        """Add a request; prompt is its tokens, or how many different ones."""
+        """Add a request; prompt is its tokens, or how many of its own."""
         if isinstance(prompt, int):
-            prompt = [hash((name, i)) % 500 for i in range(prompt)]
+            prompt = random.Random(name).choices(range(500), k=prompt)
         params = SamplingParams(max_tokens=outputs, ignore_eos=True)
         params.update_from_generation_config({}, 2)
         self.scheduler.add_request(
@@ -132,3 +137,435 @@ class Engine:
         if len(self.in_flight) == self.batches:
             self.complete(graph)
         return output
+
+    def lines(self):
+        """End the recording and read it back."""
+        self.scheduler.shutdown()
+        with open(self.recorder._writer._path) as file:
+            return [json.loads(line) for line in file]
+
+    def steps(self):
+        return [line for line in self.lines() if "type" not in line]
+
+
+@pytest.fixture
+def engine(tmp_path, monkeypatch):
+    """Builds engines that record into one folder."""
+    monkeypatch.setenv("VLLM_OPPROF_DIR", str(tmp_path / "records"))
+    engines = []
+
+    def build(*args, **options):
+        engines.append(Engine(tmp_path, *args, **options))
+        return engines[-1]
+
+    yield build
+    for built in engines:
+        built.scheduler.shutdown()
+
+
+@pytest.fixture
+def sleeping_writer(monkeypatch):
+    """Writers drain only when told to."""
+    monkeypatch.setattr(opprof, "FLUSH_SECONDS", 3600)
+
+
+class PlainCount:
+    """The composition by the definitions, one request at a time."""
+
+    def __init__(self, scheduler):
+        self.scheduler = scheduler
+        self.reached = Counter()
+        self.goal = {}
+
+    def __call__(self, output):
+        kinds = Counter()
+        sizes, contexts = [], []
+        unsplit = recompute = 0
+        new = {request.req_id for request in output.scheduled_new_reqs}
+        cached = copy(output.scheduled_cached_reqs)
+        resumed = cached.resumed_req_ids
+        for name, chunk in output.num_scheduled_tokens.items():
+            request = self.scheduler.requests[name]
+            before, after = request.num_computed_tokens, request.num_computed_tokens + chunk
+            contexts.append(after)
+            outputs = request.num_output_tokens + request.num_output_placeholders
+            if name in resumed:
+                self.goal[name] = request.num_tokens if outputs else self.reached[name]
+            recompute += max(0, min(after, self.goal.get(name, 0)) - before)
+            if name in new or outputs == 0:
+                whole = after >= request.num_tokens
+                fresh = name in new or name in resumed or not request.is_prefill_chunk
+                kind = ("first", "middle", "unsplit", "final")[2 * whole + (not fresh)]
+                kinds[kind] += 1
+                sizes.append(chunk)
+                unsplit += chunk * (kind == "unsplit")
+                self.reached[name] = max(self.reached[name], after)
+        return {
+            "scheduled_requests": len(contexts),
+            "decode_batch_size": len(contexts) - len(sizes),
+            "prefill_requests": len(sizes),
+            "prefill_tokens": sum(sizes),
+            "decode_tokens": sum(output.num_scheduled_tokens.values()) - sum(sizes),
+            "resumed_requests": len(resumed),
+            "recompute_tokens": recompute,
+            "chunked_prefill": {
+                **{kind: kinds[kind] for kind in ("first", "middle", "final", "unsplit")},
+                "tokens": sum(sizes),
+                "chunk_size_hist": binned(sizes, opprof.CHUNK_EDGES),
+                "chunk_tail_hist": binned(
+                    [size for size in sizes if size > 2048], opprof.CHUNK_TAIL_EDGES
+                ),
+                "unsplit_tokens": unsplit,
+            },
+            "context_length_hist": binned(contexts, opprof.CONTEXT_EDGES),
+        }
+
+
+def binned(values, edges):
+    low = [0, *edges]
+    high = [*edges, float("inf")]
+    return [sum(a < value <= b for value in values) for a, b in zip(low, high)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_shortcuts_agree_with_the_plain_count(engine, seed):
+    rng = random.Random(seed)
+    tight = seed % 3 == 0
+    driven = engine(
+        batches=1 + seed % 2,
+        blocks=60 if tight else 4000,
+        budget=rng.choice([48, 512]) if tight else rng.choice([256, 8192]),
+        caching=rng.random() < 0.5,
+        requests=rng.choice([4, 40]),
+    )
+    scheduler, recorder = driven.scheduler, driven.recorder
+    plain = PlainCount(scheduler)
+    steady = 0
+    for turn in range(400):
+        if rng.random() < (0.5 if turn % 100 < 20 else 0.01):
+            size = rng.choice([1, 15, 16, 100, 127, 128, 200, rng.randrange(1, 700)])
+            driven.add(f"{turn}", size, outputs=rng.randrange(1, 120))
+        if rng.random() < 0.01 and scheduler.requests:
+            name = rng.choice(list(scheduler.requests))
+            scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+        if rng.random() < 0.01 and not (driven.in_flight and driven.batches > 1):
+            scheduler.reset_prefix_cache(reset_running_requests=True)
+
+        describe = recorder._describe
+        seen = {}
+
+        def compare(output, describe=describe, seen=seen):
+            seen["plain"] = plain(output)
+            seen["step"] = describe(output)
+            return seen["step"]
+
+        recorder._describe = compare
+        growth = recorder._growth
+        output = driven.step(GRAPH)
+        recorder._describe = describe
+        steady += recorder._growth > max(growth, 1)
+        assert {key: seen["step"][key] for key in seen["plain"]} == seen["plain"]
+        vllm = compute_iteration_details(output)
+        assert seen["plain"]["prefill_requests"] == vllm.num_ctx_requests
+        assert seen["plain"]["prefill_tokens"] == vllm.num_ctx_tokens
+        assert seen["plain"]["decode_tokens"] == vllm.num_generation_tokens
+    assert steady > 50
+    assert not recorder._reached.keys() - scheduler.requests.keys()
+
+
+FIELDS = """schema engine_id step_index submit_wall_ns submit_mono_ns complete_mono_ns
+    model_executed scheduled_requests decode_batch_size prefill_requests
+    prefill_tokens decode_tokens resumed_requests recompute_tokens chunked_prefill
+    context_length_hist preemptions queues kv prefix cudagraph moe_expert_load
+    dropped_records_before""".split()
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_file_holds_every_step_between_header_and_footer(engine, batches):
+    driven = engine(batches=batches, caching=True)
+    for i in range(3):
+        driven.add(f"{i}", 40, outputs=3 + i)
+    while driven.scheduler.has_requests():
+        driven.step(GRAPH)
+    while driven.in_flight:
+        driven.complete()
+    path = driven.recorder._writer._path
+    header, *steps, footer = driven.lines()
+
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert header["type"] == "header" and header["runner"] == "v1"
+    assert header["patch_hash"] is None or len(header["patch_hash"]) == 64
+    assert [step["step_index"] for step in steps] == [*range(1, len(steps) + 1)]
+    for step in steps:
+        assert list(step) == FIELDS
+        assert step["submit_mono_ns"] <= step["complete_mono_ns"]
+        assert sum(step["context_length_hist"]) == step["scheduled_requests"]
+        kv = step["kv"]
+        assert kv["used_blocks"] + kv["free_blocks"] == kv["total_blocks"] == 9999
+        assert kv["usage"] == pytest.approx(kv["used_blocks"] / kv["total_blocks"])
+    # The requests' ends are flushed by a step without tokens.
+    assert steps[-1]["model_executed"] is False
+    assert steps[-1]["cudagraph"] is None
+    assert sum(step["prefill_tokens"] for step in steps) == 120
+    assert footer["encoded"] == footer["written"] == len(steps) + 1
+    assert footer["dropped"] == 0
+    assert footer["foreground_ns"]["n"] == len(steps)
+    assert driven.scheduler.opprof is None
+
+
+def chunks(step):
+    kinds = step["chunked_prefill"]
+    return {kind for kind in ("first", "middle", "final", "unsplit") if kinds[kind]}
+
+
+def test_chunk_kinds_and_prefix_hits(engine):
+    driven = engine(budget=32, caching=True)
+    prompt = list(range(80))
+    driven.add("cold", prompt, outputs=1)
+    for _ in range(3):
+        driven.step()
+    driven.add("warm", prompt, outputs=1)
+    driven.step()
+    first, middle, final, hit = driven.steps()
+    assert [chunks(step) for step in (first, middle, final, hit)] == [
+        {"first"},
+        {"middle"},
+        {"final"},
+        {"unsplit"},
+    ]
+    assert hit["prefix"] == {
+        "local": dict(zip(opprof.LOOKUPS, (1, 80, 64, 0, 0, 0))),
+        "external": None,
+    }
+    assert hit["prefill_tokens"] == hit["chunked_prefill"]["unsplit_tokens"] == 16
+    assert hit["context_length_hist"][0] == 1
+
+
+def test_large_chunks_have_a_histogram_of_their_own(engine):
+    driven = engine(budget=65536)
+    for size in (2048, 2049, 4096, 4097, 16384, 16385):
+        driven.add(f"{size}", size, 1)
+    driven.step()
+    (step,) = driven.steps()
+    assert step["chunked_prefill"]["chunk_size_hist"] == [0] * 7 + [1, 5]
+    assert step["chunked_prefill"]["chunk_tail_hist"] == [2, 1, 1, 1]
+
+
+def test_prompt_preempted_between_chunks_starts_again(engine):
+    driven = engine(budget=32)
+    driven.add("a", 80, outputs=4)
+    driven.step()
+    driven.step()
+    driven.scheduler.reset_prefix_cache(reset_running_requests=True)
+    for _ in range(3):
+        driven.step()
+    steps = driven.steps()
+    assert [chunks(step) for step in steps] == [
+        {"first"},
+        {"middle"},
+        {"first"},
+        {"middle"},
+        {"final"},
+    ]
+    assert [step["resumed_requests"] for step in steps] == [0, 0, 1, 0, 0]
+    assert [step["recompute_tokens"] for step in steps] == [0, 0, 32, 32, 0]
+
+
+@pytest.mark.parametrize("v2_runner", [False, True])
+def test_preempted_decode_is_counted_as_recompute(engine, v2_runner):
+    driven = engine(blocks=9, v2_runner=v2_runner)
+    driven.add("a", 60, outputs=30)
+    driven.add("b", 60, outputs=30)
+    while driven.scheduler.has_requests():
+        driven.step()
+    header, *steps, _ = driven.lines()
+    assert header["runner"] == ("v2" if v2_runner else "v1")
+    assert (header["cudagraph_null_reason"] is not None) == v2_runner
+    (preempting,) = (step for step in steps if step["preemptions"])
+    (resuming,) = (step for step in steps if step["resumed_requests"])
+    assert preempting["step_index"] < resuming["step_index"]
+    assert resuming["recompute_tokens"] == 65
+    # The V2 runner gets resumed requests as new ones: the classifier follows.
+    assert resuming["prefill_tokens" if v2_runner else "decode_tokens"] == 65
+    assert sum(step["recompute_tokens"] for step in steps) == 65
+
+
+def test_steps_in_flight_meet_their_own_results(engine):
+    driven = engine(batches=2)
+    driven.add("a", 10, outputs=20)
+    for i in range(8):
+        driven.step(copy(GRAPH) if i % 2 else None)
+    pending, step, _ = driven.recorder._pending[0]
+    driven.recorder.finalize(copy(pending), GRAPH)
+    assert driven.recorder._pending[0][1] is step and step["complete_mono_ns"] is None
+    graphs = [step["cudagraph"] for step in driven.steps()]
+    hit = {
+        "hit": True,
+        "runtime_mode": "FULL",
+        "unpadded_tokens": 3,
+        "bucket_tokens": 4,
+        "padding_tokens": 1,
+    }
+    assert graphs == [hit, None, hit, None, hit, None, hit]
+
+
+def test_step_that_died_is_reported_by_the_next(engine):
+    driven = engine(batches=3)
+    driven.add("a", 10, outputs=20)
+    driven.schedule()
+    driven.schedule()
+    driven.in_flight.pop(0)
+    driven.complete()
+    driven.step()
+    _, step, footer = driven.lines()
+    assert (step["step_index"], step["dropped_records_before"]) == (2, 1)
+    # The last step was still in flight at the end.
+    assert (footer["encoded"], footer["written"], footer["dropped"]) == (4, 2, 2)
+
+
+def test_unset_variable_changes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("VLLM_OPPROF_DIR", "")
+    monkeypatch.delitem(sys.modules, "vllm.v1.opprof")
+    profile, threads = EngineCore.profile, threading.active_count()
+    driven = Engine(tmp_path)
+    driven.add("a", 10)
+    driven.step(GRAPH)
+    assert driven.scheduler.opprof is None
+    assert "vllm.v1.opprof" not in sys.modules
+    assert EngineCore.profile is profile
+    assert threading.active_count() == threads
+    driven.scheduler.shutdown()
+
+
+def test_full_queue_drops_counts_and_reports(engine, sleeping_writer, monkeypatch):
+    monkeypatch.setattr(opprof, "QUEUE_LINES", 4)
+    driven = engine()
+    driven.add("a", 10, outputs=50)
+    for _ in range(7):
+        driven.step()
+    driven.recorder._writer._drain()
+    driven.step()
+    header, *steps, footer = driven.lines()
+    assert [step["step_index"] for step in steps] == [1, 2, 3, 4, 8]
+    assert [step["dropped_records_before"] for step in steps] == [0, 0, 0, 0, 3]
+    assert (footer["encoded"], footer["written"], footer["dropped"]) == (9, 6, 3)
+    assert footer["queue_high_watermark"] == 4
+
+
+@pytest.mark.parametrize("failure", ["full", "removed"])
+def test_disk_failure_costs_records_only(
+    engine, sleeping_writer, monkeypatch, tmp_path, failure
+):
+    errors = []
+    monkeypatch.setattr(opprof.logger, "error", lambda *args: errors.append(args))
+    driven = engine()
+    writer = driven.recorder._writer
+    driven.add("a", 10, outputs=50)
+    driven.step()
+    writer._drain()
+    good = os.dup(writer._fd)
+    if failure == "full":
+        full = os.open("/dev/full", os.O_WRONLY)
+        os.dup2(full, writer._fd)
+        os.close(full)
+    else:
+        kept = tmp_path / "kept"
+        os.link(writer._path, kept)
+        os.unlink(kept)
+        shutil.rmtree(tmp_path / "records")
+    for _ in range(2):
+        driven.step()
+        driven.step()
+        writer._drain()
+    assert len(errors) == 1
+    reason = {"full": errno.ENOSPC, "removed": errno.ENOENT}[failure]
+    assert errors[0][2] in (os.strerror(reason), "the file was removed")
+    if failure == "removed":
+        assert (writer._lost, writer._encoded) == (4, 6)
+        return
+    os.dup2(good, writer._fd)
+    driven.step()
+    _, *steps, footer = driven.lines()
+    assert [step["step_index"] for step in steps] == [1, 6]
+    assert [step["dropped_records_before"] for step in steps] == [0, 4]
+    assert (footer["encoded"], footer["written"], footer["dropped"]) == (7, 3, 4)
+
+
+@pytest.mark.parametrize("kill", [False, True])
+def test_child_that_ends_without_shutdown(engine, tmp_path, kill):
+    def child():
+        driven = engine()
+        driven.add("a", 10, outputs=10_000)
+        while os.path.getsize(driven.recorder._writer._path) < 20_000:
+            driven.step()
+        if kill:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    process = multiprocessing.get_context("fork").Process(target=child)
+    process.start()
+    process.join()
+    assert process.exitcode == (-signal.SIGKILL if kill else 0)
+    (path,) = (tmp_path / "records").iterdir()
+    header, *steps = map(json.loads, path.read_text().splitlines())
+    assert header["engine_id"] == f"dp0-pid{process.pid}"
+    assert ("type" in steps[-1]) == (not kill)
+    assert all("type" not in step for step in steps[:-1])
+
+
+def test_engine_calls_leave_marks(engine):
+    driven = engine()
+    driven.add("a", 10)
+    driven.step()
+
+    def refuse(is_start, prefix):
+        raise RuntimeError("no profiler")
+
+    core = SimpleNamespace(scheduler=driven.scheduler)
+    core.model_executor = SimpleNamespace(
+        profile=lambda is_start, prefix: None, execute_dummy_batch=lambda: None
+    )
+    EngineCore.profile(core, True, "name")
+    EngineCore.execute_dummy_batch(core)
+    core.model_executor.profile = refuse
+    with pytest.raises(RuntimeError):
+        EngineCore.profile(core, is_start=False)
+    _, _, start, dummy, stop, footer = driven.lines()
+    assert (start["action"], start["ok"], start["after_step"]) == ("start", True, 1)
+    assert start["mono_ns"] <= start["return_mono_ns"]
+    assert (dummy["type"], dummy["after_step"]) == ("dummy_step", 1)
+    assert (stop["action"], stop["ok"]) == ("stop", False)
+    assert stop["error"] == "RuntimeError: no profiler"
+    # Nobody records any more.
+    with pytest.raises(RuntimeError):
+        EngineCore.profile(core)
+
+
+def test_recorder_that_fails_leaves_the_scheduler_alone(engine, monkeypatch):
+    driven = engine()
+    monkeypatch.setattr(driven.recorder, "_compose", lambda output: 1 // 0)
+    driven.add("a", 10)
+    assert driven.step().total_num_scheduled_tokens == 10
+    assert driven.scheduler.opprof is None
+    assert driven.step().total_num_scheduled_tokens == 1
+
+
+def test_start_is_refused_with_a_way_out(engine, monkeypatch, tmp_path):
+    with pytest.raises(ValueError, match="--disable-log-stats"):
+        engine(log_stats=False)
+    monkeypatch.setenv("VLLM_OPPROF_DIR", "records")
+    with pytest.raises(ValueError, match="absolute"):
+        engine()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("VLLM_OPPROF_DIR", str(tmp_path / "file"))
+    with pytest.raises(RuntimeError, match="cannot write"):
+        engine()
+
+
+def test_variable_is_known_and_no_compile_factor(monkeypatch):
+    monkeypatch.delenv("VLLM_OPPROF_DIR", raising=False)
+    assert envs.VLLM_OPPROF_DIR is None
+    factors = envs.compile_factors()
+    monkeypatch.setenv("VLLM_OPPROF_DIR", "/somewhere")
+    assert envs.VLLM_OPPROF_DIR == "/somewhere"
+    assert envs.compile_factors() == factors
+    assert "VLLM_OPPROF_DIR" in envs.environment_variables
