@@ -21,7 +21,7 @@ const (
 func digits8(x uint64) (values uint64, n int) {
 	values = x ^ asciiZeros
 	// A digit plus 0x76 stays below 0x80. A carry reaches only bytes after the first one that is no digit.
-	other := (values + 0x7676767676767676 | values) & highBits
+	other := ((values + 0x7676767676767676) | values) & highBits
 	return values, bits.TrailingZeros64(other) / 8
 }
 

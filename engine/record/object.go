@@ -23,26 +23,42 @@ func all(n int) uint64 { return 1<<n - 1 }
 // next moves to the next known field and reports whether there is one; then its value has to be read.
 func (p *scanner) next(o *object) bool {
 	for p.member(o) {
-		name := p.key()
-		if p.failed {
-			return false
-		}
-		k := o.find(name)
+		k := p.expectedField(o)
 		if k < 0 {
-			p.space()
-			p.skip()
-			continue
+			k = o.find(p.key())
 		}
-		if o.seen>>k&1 != 0 {
+		p.space()
+		switch {
+		case p.failed:
+			return false
+		case k < 0:
+			p.skip()
+		case o.seen>>k&1 != 0:
 			p.fail(p.i, fmt.Sprintf("expected %s once, found it twice", o.path+o.fields[k]))
 			return false
+		default:
+			o.seen |= 1 << k
+			o.at = k
+			return true
 		}
-		o.seen |= 1 << k
-		o.at = k
-		p.space()
-		return true
 	}
 	return false
+}
+
+// expectedField moves behind the name and colon of the field after the last one, written plainly, and returns its number; -1 when
+// something else stands there. It is a shortcut through key and find for the most likely case.
+func (p *scanner) expectedField(o *object) int {
+	k := o.at + 1
+	if k >= len(o.fields) {
+		return -1
+	}
+	name := o.fields[k]
+	if end := p.i + len(name) + len(`"":`); end <= len(p.b) && p.b[p.i] == '"' && string(p.b[p.i+1:end-2]) == name &&
+		p.b[end-2] == '"' && p.b[end-1] == ':' {
+		p.i = end
+		return k
+	}
+	return -1
 }
 
 // member moves to the name of the object's next member, and reports false behind the object's end.
@@ -94,11 +110,8 @@ func (o *object) label() string {
 	return "the object " + o.path[:len(o.path)-1]
 }
 
-// find returns the number of the field called name, or -1. The field after the last one is the likeliest.
+// find returns the number of the field called name, or -1.
 func (o *object) find(name []byte) int {
-	if k := o.at + 1; k < len(o.fields) && o.fields[k] == string(name) {
-		return k
-	}
 	for k, f := range o.fields {
 		if f == string(name) {
 			return k

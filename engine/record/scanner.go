@@ -143,7 +143,7 @@ func plainPrefix(b []byte) int {
 		x := binary.LittleEndian.Uint64(b[i:])
 		q, e := x^quotes, x^backslash
 		// A borrow can only mark bytes after the first true mark, which is the one that counts.
-		if stop := (q - ones | e - ones | x - ' '*ones | x) & highBits; stop != 0 {
+		if stop := ((q - ones) | (e - ones) | (x - ' '*ones) | x) & highBits; stop != 0 {
 			return i + bits.TrailingZeros64(stop)/8
 		}
 	}
