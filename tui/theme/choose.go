@@ -15,19 +15,23 @@ type Prefs struct {
 	Light  *bool  // the terminal's answer about its background; nil while it has not answered
 }
 
-// Names returns the names that Prefs.Theme takes besides "auto".
+// Names returns the names that Prefs.Theme takes besides "auto". "16" and "colorblind" go with the background.
 func Names() []string {
-	return []string{"dark", "light", "16-dark", "16-light", "colorblind-dark", "colorblind-light", "colorblind", "16", "mono", "plain"}
+	names := []string{"16", "colorblind"}
+	for _, t := range All() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // ByName returns the theme of that exact name, without "auto" and the short forms.
 func ByName(name string) (*Theme, bool) {
-	for _, t := range All() {
-		if t.Name == name {
-			return t, true
-		}
+	all := All()
+	i := slices.IndexFunc(all, func(t *Theme) bool { return t.Name == name })
+	if i < 0 {
+		return nil, false
 	}
-	return nil, false
+	return all[i], true
 }
 
 // All returns every theme, in the order in which the theme key walks through them.
@@ -121,11 +125,10 @@ func colorDepth(env func(string) string) depth {
 	switch {
 	case term == "" || term == "dumb" || term == "unknown":
 		return depthNone
-	case env("COLORTERM") != "":
+	case env("COLORTERM") != "", containsAny(term, "256color", "direct", "truecolor"),
+		containsAny(term, "kitty", "alacritty", "ghostty", "wezterm", "foot", "contour"):
 		return depth256
-	case containsAny(term, "256color", "direct", "truecolor", "kitty", "alacritty", "ghostty", "wezterm", "foot", "rio", "contour"):
-		return depth256
-	case containsAny(term, "vt1", "vt2", "vt3", "vt4", "vt5", "-mono", "-m"):
+	case strings.HasPrefix(term, "vt") || strings.HasSuffix(term, "-m") || strings.HasSuffix(term, "-mono"):
 		return depthMono
 	default:
 		return depth16

@@ -76,7 +76,7 @@ func Light() *Theme {
 		RoleGood: 22, RoleWarn: 94, RoleBad: 124, RoleKey: 25, RoleSelected: 235, RoleAxis: 241,
 		RoleDecode: 25, RolePrefill: 130, RoleContext: 23, RoleChunk: 94, RoleKV: 91,
 		RoleGraphFull: 22, RoleGraphPiecewise: 25, RoleGraphNone: 124, RoleGraphUnknown: 241,
-		RolePeriod: 24, RolePeriodTail: 125, RoleQueue: 95, RolePrefix: 29, RolePreempt: 160, RoleWindow: 90,
+		RolePeriod: 24, RolePeriodTail: 125, RoleQueue: 95, RolePrefix: 60, RolePreempt: 160, RoleWindow: 90,
 		RoleHeat1: 66, RoleHeat2: 30, RoleHeat3: 23, RoleHeat4: 22, RoleHeat5: 232,
 		RoleAttention: 25, RoleRouter: 94, RoleExpert: 130, RoleDense: 23, RoleNorm: 95,
 		RoleCollective: 90, RoleSampling: 125, RoleMemory: 60, RoleOther: 241,
@@ -119,9 +119,9 @@ func ColorBlindDark() *Theme {
 		RoleDecode: 75, RolePrefill: 214, RoleContext: 117, RoleChunk: 222, RoleKV: 147,
 		RoleGraphFull: 75, RoleGraphPiecewise: 229, RoleGraphNone: 208, RoleGraphUnknown: 246,
 		RolePeriod: 117, RolePeriodTail: 214, RoleQueue: 187, RolePrefix: 153, RolePreempt: 208, RoleWindow: 223,
-		RoleHeat1: 61, RoleHeat2: 67, RoleHeat3: 110, RoleHeat4: 187, RoleHeat5: 230,
+		RoleHeat1: 67, RoleHeat2: 73, RoleHeat3: 110, RoleHeat4: 187, RoleHeat5: 230,
 		RoleAttention: 75, RoleRouter: 229, RoleExpert: 208, RoleDense: 117, RoleNorm: 187,
-		RoleCollective: 223, RoleSampling: 214, RoleMemory: 67, RoleOther: 246,
+		RoleCollective: 223, RoleSampling: 214, RoleMemory: 73, RoleOther: 246,
 	}.inks(), false)
 }
 
@@ -129,7 +129,7 @@ func ColorBlindDark() *Theme {
 func ColorBlindLight() *Theme {
 	return newTheme("colorblind-light", palette{
 		RoleText: 235, RoleDim: 241, RoleTitle: 232, RoleBorder: 243, RoleFocus: 25, RoleAccent: 25,
-		RoleGood: 25, RoleWarn: 58, RoleBad: 130, RoleKey: 25, RoleSelected: 235, RoleAxis: 241,
+		RoleGood: 25, RoleWarn: 52, RoleBad: 130, RoleKey: 25, RoleSelected: 235, RoleAxis: 241,
 		RoleDecode: 25, RolePrefill: 130, RoleContext: 24, RoleChunk: 94, RoleKV: 61,
 		RoleGraphFull: 25, RoleGraphPiecewise: 235, RoleGraphNone: 130, RoleGraphUnknown: 241,
 		RolePeriod: 24, RolePeriodTail: 130, RoleQueue: 94, RolePrefix: 60, RolePreempt: 130, RoleWindow: 58,
