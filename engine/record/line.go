@@ -47,31 +47,31 @@ func (e *LineError) Error() string {
 // Header is the first line of a stream: what the engine was started with. Fields that an older writer does not know are at their zero
 // value; Known fields that matter for reading are the edges, which are checked against this package's.
 type Header struct {
-	Schema              int64
-	EngineID            string
-	StartWallNS         int64
-	StartMonoNS         int64
-	VLLMVersion         string
-	TorchVersion        string
-	Model               string
-	DType               string
-	Quantization        string // "" when none or not said
-	TensorParallel      int64
-	DataParallel        int64
-	PipelineParallel    int64
-	ExpertParallel      bool
-	MaxNumBatchedTokens int64
-	MaxNumSeqs          int64
-	AsyncScheduling     bool
-	PrefixCaching       bool
-	GraphMode           string // configured mode, for example FULL_AND_PIECEWISE
-	GraphNullReason     string // why cudagraph is null in every step, if it is
-	BlockSize           int64  // tokens per KV block
-	Runner              string // model runner: v1, v2, or "" when not said
-	PatchHash           string // "" in files of an unpatched or prototype recorder
-	ContextEdges        []int64
-	ChunkEdges          []int64
-	ChunkTailEdges      []int64
+	Schema              int64   `json:"schema"`
+	EngineID            string  `json:"engine_id"`
+	StartWallNS         int64   `json:"start_wall_ns"`
+	StartMonoNS         int64   `json:"start_mono_ns"`
+	VLLMVersion         string  `json:"vllm_version"`
+	TorchVersion        string  `json:"torch_version"`
+	Model               string  `json:"model"`
+	DType               string  `json:"dtype"`
+	Quantization        string  `json:"quantization"` // "" when none or not said
+	TensorParallel      int64   `json:"tensor_parallel_size"`
+	DataParallel        int64   `json:"data_parallel_size"`
+	PipelineParallel    int64   `json:"pipeline_parallel_size"`
+	ExpertParallel      bool    `json:"expert_parallel"`
+	MaxNumBatchedTokens int64   `json:"max_num_batched_tokens"`
+	MaxNumSeqs          int64   `json:"max_num_seqs"`
+	AsyncScheduling     bool    `json:"async_scheduling"`
+	PrefixCaching       bool    `json:"prefix_caching"`
+	GraphMode           string  `json:"cudagraph_mode"`        // configured mode, for example FULL_AND_PIECEWISE
+	GraphNullReason     string  `json:"cudagraph_null_reason"` // why cudagraph is null in every step, if it is
+	BlockSize           int64   `json:"block_size"`            // tokens per KV block
+	Runner              string  `json:"runner"`                // model runner: v1, v2, or "" when not said
+	PatchHash           string  `json:"patch_hash"`            // "" in files of an unpatched or prototype recorder
+	ContextEdges        []int64 `json:"context_edges"`
+	ChunkEdges          []int64 `json:"chunk_edges"`
+	ChunkTailEdges      []int64 `json:"chunk_tail_edges"`
 }
 
 // Actions of a profile line.
@@ -102,16 +102,21 @@ type DummyStep struct {
 
 // Footer closes a stream. Its counts cover every line before it, header and profile lines too; Encoded = Written + Dropped.
 type Footer struct {
-	EngineID           string
-	Encoded            int64
-	Written            int64
-	Dropped            int64
-	QueueHighWatermark int64 // records
-	EndWallNS          int64
-	ForegroundNS       Foreground
+	EngineID           string     `json:"engine_id"`
+	Encoded            int64      `json:"encoded"`
+	Written            int64      `json:"written"`
+	Dropped            int64      `json:"dropped"`
+	QueueHighWatermark int64      `json:"queue_high_watermark"` // records
+	EndWallNS          int64      `json:"end_wall_ns"`
+	ForegroundNS       Foreground `json:"foreground_ns"`
 }
 
 // Foreground is the recorder's cost in the serving thread, per step, in nanoseconds. N is the number of steps it covers; 0 is unknown.
 type Foreground struct {
-	N, P50, P95, P99, Max, Mean int64
+	N    int64 `json:"n"`
+	P50  int64 `json:"p50"`
+	P95  int64 `json:"p95"`
+	P99  int64 `json:"p99"`
+	Max  int64 `json:"max"`
+	Mean int64 `json:"mean"`
 }

@@ -34,6 +34,9 @@ func (m GraphMode) String() string {
 	return graphNames[GraphOther]
 }
 
+// MarshalText is the mode's name, for JSON.
+func (m GraphMode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
 // Presence says which optional parts of a step were in the line. An absent or null part is unknown, never zero.
 type Presence uint16
 
@@ -51,36 +54,50 @@ const (
 // Prefix holds the prefix-cache deltas of one schedule call. Queries and hits are tokens; a request that could not be placed is looked
 // up again in every step and counted each time (vllm/v1/core/kv_cache_manager.py, get_computed_blocks).
 type Prefix struct {
-	Requests, Queries, Hits                            int64
-	PreemptedRequests, PreemptedQueries, PreemptedHits int64
+	Requests          int64 `json:"requests"`
+	Queries           int64 `json:"queries"`
+	Hits              int64 `json:"hits"`
+	PreemptedRequests int64 `json:"preempted_requests"`
+	PreemptedQueries  int64 `json:"preempted_queries"`
+	PreemptedHits     int64 `json:"preempted_hits"`
 }
 
 // Chunks counts the prefill requests of a step by their place in the prompt. Tokens is the sum over all four kinds; UnsplitTokens the
 // part of the requests whose prefill completed in one step.
 type Chunks struct {
-	First, Middle, Final, Unsplit int64
-	Tokens, UnsplitTokens         int64
-	SizeHist                      [ChunkBins]int64
-	TailHist                      [ChunkTailBins]int64
+	First         int64                `json:"first"`
+	Middle        int64                `json:"middle"`
+	Final         int64                `json:"final"`
+	Unsplit       int64                `json:"unsplit"`
+	Tokens        int64                `json:"tokens"`
+	UnsplitTokens int64                `json:"unsplit_tokens"`
+	SizeHist      [ChunkBins]int64     `json:"chunk_size_hist"`
+	TailHist      [ChunkTailBins]int64 `json:"chunk_tail_hist"`
 }
 
 // Queues are the request counts right after scheduling. Deferred requests wait for something other than capacity (grammar, remote KV).
 type Queues struct {
-	Running, Waiting, Deferred int64
+	Running  int64 `json:"running"`
+	Waiting  int64 `json:"waiting"`
+	Deferred int64 `json:"deferred"`
 }
 
 // KV is the block pool right after scheduling, without vLLM's null block. Usage is in [0,1].
 type KV struct {
-	TotalBlocks, FreeBlocks, UsedBlocks int64
-	Usage                               float64
+	TotalBlocks int64   `json:"total_blocks"`
+	FreeBlocks  int64   `json:"free_blocks"`
+	UsedBlocks  int64   `json:"used_blocks"`
+	Usage       float64 `json:"usage"`
 }
 
 // Graph is the CUDA-graph descriptor of a step (vllm/compilation/cuda_graph.py, CUDAGraphStat). PaddingTokens = BucketTokens -
 // UnpaddedTokens.
 type Graph struct {
-	Hit                                         bool
-	Mode                                        GraphMode
-	UnpaddedTokens, BucketTokens, PaddingTokens int64
+	Hit            bool      `json:"hit"`
+	Mode           GraphMode `json:"runtime_mode"`
+	UnpaddedTokens int64     `json:"unpadded_tokens"`
+	BucketTokens   int64     `json:"bucket_tokens"`
+	PaddingTokens  int64     `json:"padding_tokens"`
 }
 
 // Step is one scheduler step. It is flat and reusable: decoding into it allocates nothing but a new engine id.
