@@ -48,13 +48,13 @@ func (a TimeAxis) span(w int) int64 {
 
 // drawAges labels the right edge "now" and whole steps before it.
 func (a TimeAxis) drawAges(g *Grid) {
-	const now = "now"
+	const now = " now"
 	span := a.span(g.W())
-	step := a.step(len(age(span)) + labelGap)
+	step := a.step(len(age(span)) + 2 + labelGap)
 	free := g.W() - len(now)
 	g.TextRight(0, 0, g.W(), now, theme.RoleAxis)
 	for ns := step; ns <= span; ns += step {
-		label := age(ns)
+		label := " " + age(ns) + " "
 		x := g.W() - int(ns/a.BucketNS) - len(label)/2
 		x = max(x, g.W()-int(span/a.BucketNS))
 		if x+len(label) < free && x >= 0 {

@@ -269,23 +269,19 @@ func (g *Grid) Render(t *theme.Theme) string {
 
 func (g *Grid) renderLine(b *strings.Builder, t *theme.Theme, y int) {
 	start := (g.at.Y+y)*g.stride + g.at.X
-	var pen *theme.Pen
+	pen := &theme.Pen{Blank: true}
 	for _, c := range g.cells[start : start+g.at.W] {
 		p := t.Pen(c.role, c.attr)
-		if p != pen && !(c.r == ' ' && p.Blank && pen != nil && pen.Blank) {
-			if pen != nil && pen.Open != p.Open {
+		if p != pen && !(c.r == ' ' && p.Blank && pen.Blank) {
+			if pen.Open != p.Open {
 				b.WriteString(pen.Close)
-			}
-			if pen == nil || pen.Open != p.Open {
 				b.WriteString(p.Open)
 			}
 			pen = p
 		}
 		g.writeRune(b, c.r)
 	}
-	if pen != nil {
-		b.WriteString(pen.Close)
-	}
+	b.WriteString(pen.Close)
 }
 
 func (g *Grid) writeRune(b *strings.Builder, r rune) {
@@ -293,7 +289,7 @@ func (g *Grid) writeRune(b *strings.Builder, r rune) {
 	case r < utf8.RuneSelf:
 		b.WriteByte(byte(r))
 	case g.Glyphs.ASCII:
-		b.WriteByte(replacement)
+		b.WriteByte(asciiRune(r))
 	default:
 		b.WriteRune(r)
 	}

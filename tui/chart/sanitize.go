@@ -163,10 +163,12 @@ func invisible(r rune) bool {
 
 // safeRune returns r if it is one plain column in every terminal, else the replacement.
 func safeRune(r rune) rune {
-	if r >= ' ' && r <= '~' {
+	switch {
+	case r >= ' ' && r <= '~':
 		return r
-	}
-	if r > unicode.MaxASCII && unicode.Is(&singleColumn, r) && unicode.IsGraphic(r) && !invisible(r) {
+	case r >= 0x2500 && r <= 0x259f || r >= 0x2800 && r <= 0x28ff: // what charts are made of
+		return r
+	case r > unicode.MaxASCII && unicode.Is(&singleColumn, r) && unicode.IsGraphic(r):
 		return r
 	}
 	return replacement
@@ -184,10 +186,36 @@ var singleColumn = unicode.RangeTable{
 		{0x2100, 0x2121, 1}, {0x2123, 0x2138, 1}, {0x213a, 0x218b, 1}, // letter-like, number forms; without TM and information
 		{0x2190, 0x2193, 1}, {0x219a, 0x21a8, 1}, {0x21ab, 0x22ff, 1}, // arrows, mathematics
 		{0x2300, 0x2319, 1}, {0x231c, 0x2327, 1}, {0x232b, 0x23ce, 1}, {0x23d0, 0x23e8, 1}, // technical; without clocks and angle brackets
-		{0x2460, 0x24c1, 1}, {0x24c3, 0x24ff, 1}, // enclosed
 		{0x2500, 0x25a9, 1}, {0x25ac, 0x25b5, 1}, {0x25b7, 0x25bf, 1}, {0x25c1, 0x25fa, 1}, {0x25ff, 0x25ff, 1}, // boxes, blocks, shapes
 		{0x2713, 0x2713, 1}, {0x2715, 0x2715, 1}, {0x2717, 0x2718, 1}, // check and cross
 		{0x2800, 0x28ff, 1}, // braille
 	},
 	LatinOffset: 2,
+}
+
+// asciiRune returns what a rune of a grid is written as where only ASCII may be: the nearest character, or the replacement.
+func asciiRune(r rune) byte {
+	switch {
+	case r < utf8.RuneSelf:
+		return byte(r)
+	case r == '│' || r == '┃' || r == '┤' || r == '├':
+		return '|'
+	case r == '█' || r == '▓' || r == '▒':
+		return '#'
+	case r == '–' || r == '—' || r == '─' || r == '━' || r == '‐' || r == '‑':
+		return '-'
+	case r > 0x2500 && r < 0x2580: // the other lines of boxes
+		return '+'
+	}
+	for _, p := range [...]struct {
+		runes string
+		ascii byte
+	}{
+		{"‘’‚′", '\''}, {"“”„″", '"'}, {"…", '~'}, {"·•∙●", '*'}, {"×", 'x'}, {"←‹◄", '<'}, {"→›►", '>'}, {"↑▲", '^'}, {"↓▼", 'v'}, {"µμ", 'u'}, {"−", '-'},
+	} {
+		if strings.ContainsRune(p.runes, r) {
+			return p.ascii
+		}
+	}
+	return replacement
 }
