@@ -27,7 +27,7 @@ type block struct {
 	union          marks
 	minStep        int64
 	maxStep        int64
-	cached         atomic.Pointer[cells]
+	base, latest   atomic.Pointer[cells] // groupings computed so far
 }
 
 type wideStep struct {
@@ -132,45 +132,6 @@ func (b *block) lastNS() int64  { return b.times[len(b.times)-1] }
 // after is the position of the first step later than t.
 func (b *block) after(t int64) int {
 	return sort.Search(len(b.times), func(i int) bool { return b.times[i] > t })
-}
-
-// cells are a block's steps grouped into time buckets of one width.
-type cells struct {
-	bucketNS int64
-	list     []cell
-}
-
-// cell is the part of a block in one bucket: positions from <= i < to.
-type cell struct {
-	startNS  int64
-	from, to int
-	counts   Counts
-}
-
-// cachedCells is the largest grouping worth keeping: finer ones are of a view so narrow that it touches few blocks.
-const cachedCells = 64
-
-// cells groups the block's steps. The last grouping is kept, since a live view asks for the same one four times a second.
-func (b *block) cells(bucketNS int64) []cell {
-	if c := b.cached.Load(); c != nil && c.bucketNS == bucketNS {
-		return c.list
-	}
-	c := &cells{bucketNS: bucketNS}
-	var s record.Step
-	for i, t := range b.times {
-		start := floorTo(t, bucketNS)
-		if n := len(c.list); n == 0 || c.list[n-1].startNS != start {
-			c.list = append(c.list, cell{startNS: start, from: i})
-		}
-		last := &c.list[len(c.list)-1]
-		last.to = i + 1
-		b.step(i, &s)
-		last.counts.Add(&s, b.place(i))
-	}
-	if len(c.list) <= cachedCells {
-		b.cached.Store(c)
-	}
-	return c.list
 }
 
 // floorTo is the start of t's bucket.

@@ -8,7 +8,6 @@ func (sn *Snapshot) Frame(q Query) *Frame {
 		Version: sn.version, Live: q.AtNS == 0, FromNS: a.fromNS, ToNS: a.toNS(), BucketNS: a.bucketNS, Sampled: sn.sampled, Loss: sn.loss,
 	}
 	w := sn.scratch.Get().(*scratch)
-	values := make([]int64, 4*(a.n+2)) // of the quantiles of all columns, the span and the run
 	w.begin(a.n)
 	f.Columns = make([]Column, a.n)
 	for i := range f.Columns {
@@ -17,10 +16,10 @@ func (sn *Snapshot) Frame(q Query) *Frame {
 	for k, i := range sel {
 		sn.engines[i].fill(f.Columns, w, &a, k)
 	}
-	sn.summarise(f, w, sel, &values)
+	sn.summarise(f, w, sel)
 	w.end()
 	sn.scratch.Put(w)
-	sn.addWindows(f, sel)
+	sn.addWindows(f, &a, sel)
 	sn.present(f, q, &a, sel)
 	return f
 }
@@ -36,10 +35,7 @@ func (v *engineView) fill(columns []Column, w *scratch, a *axis, k int) {
 		add := func(r *Rollup) {
 			i := a.column(r.middleNS())
 			columns[i].Counts.Merge(&r.Counts)
-			c := &w.columns[i]
-			c.coarse = true
-			c.sketch.Merge(&r.Period)
-			c.unknown += r.Counts.Steps - r.Period.N()
+			w.columns[i].rollups = append(w.columns[i].rollups, r)
 		}
 		t[k].each(a.fromNS, from, add)
 		t[k].each(to, a.toNS(), add)
@@ -48,13 +44,15 @@ func (v *engineView) fill(columns []Column, w *scratch, a *axis, k int) {
 		if from >= to || b.lastNS() < from || b.firstNS() >= to {
 			continue
 		}
-		for _, c := range b.cells(a.bucketNS) {
+		list := b.cells(a.bucketNS)
+		for n := range list {
+			c := &list[n]
 			if c.startNS < from || c.startNS >= to {
 				continue
 			}
 			i := a.column(c.startNS)
 			columns[i].Counts.Merge(&c.counts)
-			w.columns[i].steps = append(w.columns[i].steps, b.periods[c.from:c.to])
+			w.columns[i].steps = append(w.columns[i].steps, periods{b.periods[c.from:c.to], &c.period})
 		}
 	}
 }
@@ -73,89 +71,65 @@ func (v *engineView) stepRange(a *axis, t *tierView) (from, to int64) {
 }
 
 // summarise computes the quantiles of the columns, and the span and the run as a whole.
-func (sn *Snapshot) summarise(f *Frame, w *scratch, sel []int, values *[]int64) {
-	coarse := false
+func (sn *Snapshot) summarise(f *Frame, w *scratch, sel []int) {
+	values := make([]int64, (len(percentiles)+1)*(len(f.Columns)+2))
 	for i := range w.columns {
 		c := &w.columns[i]
-		var found [4]int64
-		p := &f.Columns[i].Period
-		if c.coarse {
-			coarse = true
-			c.unknown += c.sketch.addAll(c.steps)
-			*p, found = approximate(&c.sketch, c.unknown)
-		} else {
-			*p, found = w.exact(c.steps)
-		}
-		p.set(found, values)
 		f.Span.Counts.Merge(&f.Columns[i].Counts)
+		w.all.add(c)
+		w.summary(&f.Columns[i].Period, c, &values)
 	}
-	var found [4]int64
-	if coarse {
-		f.Span.Period, found = w.spanSketch()
-	} else {
-		for i := range w.columns {
-			w.all = append(w.all, w.columns[i].steps...)
-		}
-		f.Span.Period, found = w.exact(w.all)
-	}
-	f.Span.Period.set(found, values)
-	sn.summariseRun(f, w, sel, values)
-}
-
-// spanSketch merges all columns, exact ones too.
-func (w *scratch) spanSketch() (Quantiles, [4]int64) {
-	var all Sketch
-	var unknown int64
-	for i := range w.columns {
-		c := &w.columns[i]
-		if c.coarse {
-			all.Merge(&c.sketch)
-			unknown += c.unknown
-		} else {
-			unknown += all.addAll(c.steps)
-		}
-	}
-	return approximate(&all, unknown)
-}
-
-func (sn *Snapshot) summariseRun(f *Frame, w *scratch, sel []int, values *[]int64) {
+	w.summary(&f.Span.Period, &w.all, &values)
+	w.all.clear()
 	whole := true
 	for _, i := range sel {
-		f.Run.Counts.Merge(&sn.engines[i].run.Counts)
-		whole = whole && (sn.engines[i].empty() || sn.engines[i].whole())
+		v := sn.engines[i]
+		f.Run.Counts.Merge(&v.run.Counts)
+		whole = whole && (v.empty() || v.whole())
 	}
-	clear(w.all)
-	w.all = w.all[:0]
-	var found [4]int64
-	if whole {
-		for _, i := range sel {
-			for _, b := range sn.engines[i].blocks {
-				w.all = append(w.all, b.periods)
-			}
-		}
-		f.Run.Period, found = w.exact(w.all)
-	} else {
-		var all Sketch
-		for _, i := range sel {
-			all.Merge(&sn.engines[i].run.Period)
-		}
-		f.Run.Period, found = approximate(&all, f.Run.Counts.Steps-all.N())
+	for _, i := range sel {
+		w.all.addRun(sn.engines[i], whole)
 	}
-	f.Run.Period.set(found, values)
+	w.summary(&f.Run.Period, &w.all, &values)
+}
+
+func (w *scratch) summary(q *Quantiles, c *columnPeriods, values *[]int64) {
+	var found [len(percentiles) + 1]int64
+	*q, found = w.quantiles(c)
+	q.set(found, values)
+}
+
+// addRun gathers the periods of a whole run: of its steps if all are kept.
+func (c *columnPeriods) addRun(v *engineView, whole bool) {
+	if !whole {
+		c.rollups = append(c.rollups, v.run)
+		return
+	}
+	for _, b := range v.blocks {
+		base := b.baseCells()
+		for i := range base.list {
+			c.steps = append(c.steps, periods{b.periods[base.list[i].from:base.list[i].to], &base.list[i].period})
+		}
+	}
 }
 
 // addWindows lists the windows and marks the columns that they disturb.
-func (sn *Snapshot) addWindows(f *Frame, sel []int) {
+func (sn *Snapshot) addWindows(f *Frame, a *axis, sel []int) {
 	f.Windows = []Window{}
 	for _, k := range sel {
-		for i := range sn.engines[k].windows {
-			w := &sn.engines[k].windows[i]
+		v := sn.engines[k]
+		for i := range v.windows {
+			w := &v.windows[i]
 			f.Windows = append(f.Windows, w.Window)
-			for c := range f.Columns {
-				col := &f.Columns[c]
-				if w.perturbs(col.StartNS, col.StartNS+f.BucketNS) {
-					col.Perturbed = true
-				}
+			end := w.endNS
+			if w.StopNS == 0 {
+				end = max(v.newestNS(), w.StartNS)
+			}
+			if a.n == 0 || end < a.fromNS || w.StartNS >= a.toNS() {
+				continue
+			}
+			for c := max(a.column(w.StartNS), 0); c <= min(a.column(end), a.n-1); c++ {
+				f.Columns[c].Perturbed = true
 			}
 		}
 	}

@@ -5,20 +5,27 @@ import (
 	"sync"
 )
 
-// scratch is the working memory of one Frame call, reused by later ones.
-type scratch struct {
-	counts  [sketchBins]uint32
-	picked  []int64
-	columns []columnPeriods
-	all     [][]int64
+// percentiles are the ones shown.
+var percentiles = [...]int64{50, 95, 99}
+
+// periods are the step periods of a stretch of steps, as they are and as a sketch.
+type periods struct {
+	list   []int64 // UnknownNS among them
+	sketch *Sketch
 }
 
-// columnPeriods gathers the periods of one column: whole steps, and sketches where steps are gone.
+// columnPeriods gathers the periods of one column: whole steps, and roll-ups where steps are gone.
 type columnPeriods struct {
-	steps   [][]int64
-	sketch  Sketch
-	unknown int64 // steps of the sketches without a known period
-	coarse  bool  // a sketch took part
+	steps   []periods
+	rollups []*Rollup
+}
+
+// scratch is the working memory of one Frame call, reused by later ones.
+type scratch struct {
+	histogram histogram
+	picked    [len(percentiles)][]int64
+	columns   []columnPeriods
+	all       columnPeriods
 }
 
 func newScratchPool() *sync.Pool {
@@ -28,89 +35,129 @@ func newScratchPool() *sync.Pool {
 // begin makes room for n columns.
 func (w *scratch) begin(n int) {
 	w.columns = slices.Grow(w.columns[:0], n)[:n]
-	for i := range w.columns {
-		c := &w.columns[i]
-		*c = columnPeriods{steps: c.steps[:0], sketch: Sketch{bins: c.sketch.bins[:0]}}
-	}
-	w.all = w.all[:0]
 }
 
-// end lets go of the blocks.
+// end lets go of the blocks and roll-ups.
 func (w *scratch) end() {
 	for i := range w.columns {
-		clear(w.columns[i].steps)
+		w.columns[i].clear()
 	}
-	clear(w.all)
+	w.all.clear()
 }
 
-// percentiles are the three percentiles shown, and their place in Quantiles.
-var percentiles = [...]int64{50, 95, 99}
+func (c *columnPeriods) clear() {
+	clear(c.steps)
+	clear(c.rollups)
+	c.steps, c.rollups = c.steps[:0], c.rollups[:0]
+}
 
-// exact computes the nearest-rank percentiles of lists of periods. A histogram by sketch bin finds the bins that hold the ranks; only
-// their values are sorted.
-func (w *scratch) exact(lists [][]int64) (q Quantiles, found [4]int64) {
-	q.Exact = true
-	low, high := sketchBins, -1
-	for _, list := range lists {
-		for _, ns := range list {
-			if ns < 0 {
-				q.Unknown++
-				continue
-			}
-			q.N++
-			index := binIndex(ns)
-			w.counts[index]++
-			low, high = min(low, index), max(high, index)
-			found[3] = max(found[3], ns)
-		}
+// add gathers the periods of another column.
+func (c *columnPeriods) add(o *columnPeriods) {
+	c.steps = append(c.steps, o.steps...)
+	c.rollups = append(c.rollups, o.rollups...)
+}
+
+// histogram counts periods by the bins of a sketch; merging into it is one addition per bin.
+type histogram struct {
+	n, maxNS  int64
+	low, high int // bins outside are empty
+	counts    [sketchBins]int64
+}
+
+func (h *histogram) reset() {
+	if h.n > 0 {
+		clear(h.counts[h.low : h.high+1])
 	}
+	h.n, h.maxNS, h.low, h.high = 0, 0, sketchBins, -1
+}
+
+func (h *histogram) add(s *Sketch) {
+	if len(s.bins) == 0 {
+		return
+	}
+	h.n += s.n
+	h.maxNS = max(h.maxNS, s.maxNS)
+	h.low, h.high = min(h.low, s.bins[0].index()), max(h.high, s.bins[len(s.bins)-1].index())
+	for _, b := range s.bins {
+		h.counts[b.index()] += b.n()
+	}
+}
+
+// rank finds the bin of each percentile, and its rank among the values of that bin.
+func (h *histogram) rank() (index [len(percentiles)]int, rest [len(percentiles)]int64) {
+	before, k := int64(0), 0
+	for i := h.low; i <= h.high; i++ {
+		for k < len(percentiles) && nearestRank(h.n, percentiles[k]) <= before+h.counts[i] {
+			index[k], rest[k] = i, nearestRank(h.n, percentiles[k])-before
+			k++
+		}
+		before += h.counts[i]
+	}
+	return index, rest
+}
+
+// quantiles computes the nearest-rank percentiles and the maximum, exact when there are only whole steps.
+func (w *scratch) quantiles(c *columnPeriods) (q Quantiles, found [len(percentiles) + 1]int64) {
+	h := &w.histogram
+	h.reset()
+	for i := range c.steps {
+		h.add(c.steps[i].sketch)
+		q.Unknown += int64(len(c.steps[i].list))
+	}
+	for _, r := range c.rollups {
+		h.add(&r.Period)
+		q.Unknown += r.Counts.Steps
+	}
+	q.N, q.Unknown, q.Exact = h.n, q.Unknown-h.n, len(c.rollups) == 0
 	if q.N == 0 {
 		return q, found
 	}
-	before, next := int64(0), 0
-	for index := low; index <= high && next < len(percentiles); index++ {
-		n := int64(w.counts[index])
-		first := next
-		for next < len(percentiles) && nearestRank(q.N, percentiles[next]) <= before+n {
-			next++
-		}
-		if next > first {
-			w.pick(lists, index)
-			for k := first; k < next; k++ {
-				found[k] = w.picked[nearestRank(q.N, percentiles[k])-before-1]
-			}
-		}
-		before += n
+	index, rest := h.rank()
+	if q.Exact {
+		w.pick(c.steps, index)
+	} else {
+		q.ErrorPct = SketchErrorPct
 	}
-	clear(w.counts[low : high+1])
+	for k := range percentiles {
+		if q.Exact {
+			found[k] = w.picked[k][rest[k]-1]
+		} else {
+			found[k] = min(binMiddle(index[k]), h.maxNS)
+		}
+	}
+	found[len(percentiles)] = h.maxNS
 	return q, found
 }
 
-// pick gathers the values of one bin, sorted.
-func (w *scratch) pick(lists [][]int64, index int) {
-	w.picked = w.picked[:0]
-	for _, list := range lists {
-		for _, ns := range list {
-			if ns >= 0 && binIndex(ns) == index {
-				w.picked = append(w.picked, ns)
+// pick gathers the values of the percentiles' bins, sorted. Only they can be the percentiles.
+func (w *scratch) pick(steps []periods, index [len(percentiles)]int) {
+	var low, width [len(percentiles)]uint64
+	for k := range percentiles {
+		l, n := binBounds(index[k])
+		low[k], width[k] = uint64(l), uint64(n)
+		w.picked[k] = w.picked[k][:0]
+	}
+	for i := range steps {
+		for _, ns := range steps[i].list {
+			v := uint64(ns)
+			if v-low[0] < width[0] {
+				w.picked[0] = append(w.picked[0], ns)
+			}
+			if v-low[1] < width[1] {
+				w.picked[1] = append(w.picked[1], ns)
+			}
+			if v-low[2] < width[2] {
+				w.picked[2] = append(w.picked[2], ns)
 			}
 		}
 	}
-	slices.Sort(w.picked)
-}
-
-// approximate reads the percentiles of a sketch.
-func approximate(s *Sketch, unknown int64) (q Quantiles, found [4]int64) {
-	q.N, q.Unknown, q.ErrorPct = s.N(), unknown, SketchErrorPct
-	for k, pct := range percentiles {
-		found[k], _ = s.Quantile(pct)
+	for k := range percentiles {
+		slices.Sort(w.picked[k])
 	}
-	found[3] = s.MaxNS()
-	return q, found
 }
 
 // set points q's values into a list of which it takes the first four.
-func (q *Quantiles) set(found [4]int64, values *[]int64) {
+func (q *Quantiles) set(found [len(percentiles) + 1]int64, values *[]int64) {
 	if q.N == 0 {
 		return
 	}
@@ -118,18 +165,4 @@ func (q *Quantiles) set(found [4]int64, values *[]int64) {
 	*values = (*values)[4:]
 	copy(v, found[:])
 	q.P50NS, q.P95NS, q.P99NS, q.MaxNS = &v[0], &v[1], &v[2], &v[3]
-}
-
-// addAll counts every known period.
-func (s *Sketch) addAll(lists [][]int64) (unknown int64) {
-	for _, list := range lists {
-		for _, ns := range list {
-			if ns < 0 {
-				unknown++
-				continue
-			}
-			s.Add(ns)
-		}
-	}
-	return unknown
 }

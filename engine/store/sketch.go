@@ -41,14 +41,19 @@ func binIndex(ns int64) int {
 	return shift<<subBits + int(ns>>shift)
 }
 
-// binMiddle is the value that stands for a bin.
-func binMiddle(index int) int64 {
+// binBounds is the range [low, low+width) of a bin.
+func binBounds(index int) (low, width int64) {
 	if index < 2*subBins {
-		return int64(index)
+		return int64(index), 1
 	}
 	shift := index>>subBits - 1
-	low := int64(index-shift<<subBits) << shift
-	return low + (int64(1)<<shift-1)/2
+	return int64(index-shift<<subBits) << shift, int64(1) << shift
+}
+
+// binMiddle is the value that stands for a bin.
+func binMiddle(index int) int64 {
+	low, width := binBounds(index)
+	return low + (width-1)/2
 }
 
 // N is the number of values.

@@ -91,11 +91,6 @@ func (w *windows) view() []windowSpan {
 	return w.list[:len(w.list):len(w.list)]
 }
 
-// perturbs reports whether the window was open at some time in [fromNS, toNS).
-func (w *windowSpan) perturbs(fromNS, toNS int64) bool {
-	return w.StartNS < toNS && (w.StopNS == 0 || w.endNS >= fromNS)
-}
-
 // atNS is where a reader who looks for the window goes: its first step, or the marker while that step is not known.
 func (w *windowSpan) atNS() int64 {
 	if w.firstNS != 0 {
