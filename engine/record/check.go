@@ -70,7 +70,6 @@ type Checker struct {
 	patched bool // the header names the patch, whose chunk tokens hold the unsplit ones
 	dropped int64
 	footer  *Footer
-	late    int64 // lines behind the footer
 
 	begun bool // a step came since the header
 	last  stepClock
@@ -100,9 +99,7 @@ func (c *Checker) Add(l *Line) {
 		c.header(&l.Header)
 	}
 	if c.footer != nil && l.Kind != KindFooter {
-		if c.late++; c.late == 1 {
-			c.violate(footerCounts, "line %d (step line or other) stands behind the footer", l.Number)
-		}
+		c.violate(footerCounts, "line %d stands behind the footer", l.Number)
 	}
 	switch l.Kind {
 	case KindStep:
@@ -146,7 +143,7 @@ func (c *Checker) header(h *Header) {
 	}
 	c.result.EngineID = h.EngineID
 	c.patched = h.PatchHash != ""
-	c.begun, c.footer, c.lines, c.dropped, c.late = false, nil, 0, 0, 0
+	c.begun, c.footer, c.lines, c.dropped = false, nil, 0, 0
 }
 
 func (c *Checker) addFooter(f *Footer) {
@@ -169,7 +166,6 @@ func (c *Checker) addFooter(f *Footer) {
 		c.violate(footerCounts, "the footer counts %d written lines, but %d stand before it", f.Written, c.lines)
 	case f.Dropped < c.dropped:
 		c.violate(footerCounts, "the footer counts %d dropped records, but the steps report %d", f.Dropped, c.dropped)
-	default:
 	}
 	if more := f.Dropped - c.dropped; more > 0 {
 		c.result.Dropped += more // lost after the last step

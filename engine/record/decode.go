@@ -44,7 +44,7 @@ func (d *Decoder) Stats() DecodeStats { return d.stats }
 // they stand in the error of a bad line. It never fails: what is no record is KindBad with the reason in Err, a line of white space
 // KindBlank.
 func (d *Decoder) Decode(line []byte, into *Line) {
-	if d.straight(line, &into.Step) == len(line) {
+	if n := d.straight(line, &into.Step); n == len(line) || n == len(line)-1 && line[n] == '\r' {
 		d.tookStep(into, len(line))
 		return
 	}
@@ -54,10 +54,15 @@ func (d *Decoder) Decode(line []byte, into *Line) {
 // Next decodes the line at the start of buf, without a search for its end where the line is in the writer's layout. It returns the
 // number of bytes that the line takes with its newline, 0 when buf holds no newline. Otherwise it is like Decode.
 func (d *Decoder) Next(buf []byte, into *Line) int {
-	if n := d.straight(buf, &into.Step); n < len(buf) && buf[n] == '\n' {
-		d.tookStep(into, n)
-		d.stats.Bytes++
-		return n + 1
+	if n := d.straight(buf, &into.Step); n < len(buf) {
+		if buf[n] == '\r' {
+			n++
+		}
+		if n < len(buf) && buf[n] == '\n' {
+			d.tookStep(into, n)
+			d.stats.Bytes++
+			return n + 1
+		}
 	}
 	n := bytes.IndexByte(buf, '\n')
 	if n < 0 {

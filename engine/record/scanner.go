@@ -54,6 +54,9 @@ func (p *scanner) expected(what string) {
 
 // excerpt quotes the first few bytes of b up to a separator.
 func excerpt(b []byte) string {
+	if zeros := len(b) - len(bytes.TrimLeft(b, "\x00")); zeros > 1 {
+		return fmt.Sprintf("%d zero bytes", zeros)
+	}
 	n := 1
 	for n < len(b) && n < 24 && !bytes.ContainsRune([]byte(",]}: \t\r\n"), rune(b[n])) {
 		n++

@@ -19,7 +19,7 @@ func (d *Decoder) straight(b []byte, s *Step) int {
 	s.SubmitWallNS, i = field(b, i, `,"submit_wall_ns":`)
 	s.SubmitMonoNS, i = field(b, i, `,"submit_mono_ns":`)
 	s.CompleteMonoNS, i = field(b, i, `,"complete_mono_ns":`)
-	s.ModelExecuted, i = flag(b, i, `,"model_executed":`)
+	s.ModelExecuted, i = boolField(b, i, `,"model_executed":`)
 	s.ScheduledRequests, i = field(b, i, `,"scheduled_requests":`)
 	s.DecodeBatchSize, i = field(b, i, `,"decode_batch_size":`)
 	s.PrefillRequests, i = field(b, i, `,"prefill_requests":`)
@@ -148,7 +148,7 @@ func straightGraph(b []byte, i int, s *Step) int {
 		return i + len(`null`)
 	}
 	s.Has |= HasGraph
-	g.Hit, i = flag(b, i, `{"hit":`)
+	g.Hit, i = boolField(b, i, `{"hit":`)
 	switch i = literal(b, i, `,"runtime_mode":"`); {
 	case at(b, i, `FULL"`):
 		g.Mode, i = GraphFull, i+len(`FULL"`)
@@ -187,8 +187,8 @@ func field(b []byte, i int, key string) (int64, int) {
 	return number(b, j)
 }
 
-// flag reads key and true or false.
-func flag(b []byte, i int, key string) (bool, int) {
+// boolField reads key and true or false.
+func boolField(b []byte, i int, key string) (bool, int) {
 	i = literal(b, i, key)
 	if at(b, i, `true`) {
 		return true, i + len(`true`)
