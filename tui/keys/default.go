@@ -26,15 +26,19 @@ const (
 	Maximise   ID = "maximise"
 	Engine     ID = "engine"
 
-	Freeze   ID = "freeze"
-	ZoomIn   ID = "zoom-in"
-	ZoomOut  ID = "zoom-out"
-	Zoom     ID = "zoom-next"
-	PanLeft  ID = "pan-left"
-	PanRight ID = "pan-right"
-	Live     ID = "live"
-	First    ID = "first"
-	Find     ID = "find"
+	Freeze       ID = "freeze"
+	ZoomIn       ID = "zoom-in"
+	ZoomOut      ID = "zoom-out"
+	Zoom         ID = "zoom-next"
+	PanLeft      ID = "pan-left"
+	PanRight     ID = "pan-right"
+	PanPageLeft  ID = "pan-page-left"
+	PanPageRight ID = "pan-page-right"
+	StepPrev     ID = "step-prev"
+	StepNext     ID = "step-next"
+	Live         ID = "live"
+	First        ID = "first"
+	Find         ID = "find"
 
 	NextPreemption ID = "next-preemption"
 	PrevPreemption ID = "prev-preemption"
@@ -44,6 +48,8 @@ const (
 	PrevStall      ID = "prev-stall"
 	NextWindow     ID = "next-window"
 	PrevWindow     ID = "prev-window"
+	NextGap        ID = "next-gap"
+	PrevGap        ID = "prev-gap"
 
 	Down     ID = "down"
 	Up       ID = "up"
@@ -102,11 +108,15 @@ func timeline() []Binding {
 		{ID: ZoomIn, Keys: []string{"+", "="}, Show: "+", Help: "zoom in", Long: "show a shorter time", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
 		{ID: ZoomOut, Keys: []string{"-", "_"}, Show: "-", Help: "zoom out", Long: "show a longer time", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
 		{ID: Zoom, Keys: []string{"z"}, Help: "zoom", Long: "next span of time, up to the whole run", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 50},
-		{ID: PanLeft, Keys: []string{"left", "["}, Show: "← [", Help: "earlier", Long: "move the cursor to earlier steps", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 60},
-		{ID: PanRight, Keys: []string{"right", "]"}, Show: "→ ]", Help: "later", Long: "move the cursor to later steps", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 61},
+		{ID: PanLeft, Keys: []string{"left", "["}, Show: "← [", Help: "earlier", Long: "move the cursor one column to earlier steps", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 60},
+		{ID: PanRight, Keys: []string{"right", "]"}, Show: "→ ]", Help: "later", Long: "move the cursor one column to later steps", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 61},
+		{ID: PanPageLeft, Keys: []string{"shift+left", "pgup"}, Show: "S-← pgup", Help: "half back", Long: "move the picture to earlier steps by half its width", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
+		{ID: PanPageRight, Keys: []string{"shift+right", "pgdown"}, Show: "S-→ pgdn", Help: "half on", Long: "move the picture to later steps by half its width", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
+		{ID: StepPrev, Keys: []string{",", "<"}, Show: ",", Help: "step back", Long: "move the cursor to the step before", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
+		{ID: StepNext, Keys: []string{".", ">"}, Show: ".", Help: "step on", Long: "move the cursor to the next step", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
 		{ID: Live, Keys: []string{"end", "G"}, Help: "newest", Long: "back to the newest step; a live run is followed again", Group: GroupTime, Contexts: charts, Needs: NeedPast, Footer: 15},
 		{ID: First, Keys: []string{"home", "g"}, Help: "first", Long: "to the first step of the run", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
-		{ID: Find, Keys: []string{"/"}, Help: "find", Long: "to a step index or a time of day", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 20},
+		{ID: Find, Keys: []string{"/"}, Help: "find", Long: "to a step index, a time of day or a distance from the cursor", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 20},
 	}
 }
 
@@ -122,6 +132,7 @@ func jumps() []Binding {
 		jump(NextMiss, PrevMiss, "m", "M", "step without a CUDA graph"),
 		jump(NextStall, PrevStall, "s", "S", "stall"),
 		jump(NextWindow, PrevWindow, "n", "N", "profiler window"),
+		jump(NextGap, PrevGap, "x", "X", "gap in the record"),
 	)
 }
 
