@@ -252,7 +252,7 @@ func TestDamagedBackup(t *testing.T) {
 
 func TestUnusableState(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"torn":         {`{"schema": 1, "fil`, "cannot read the patch state"},
+		"torn":         {`{"schema": 1, "fil`, "cannot use the patch state"},
 		"later schema": {`{"schema": 2}`, "schema 2, want 1"},
 		"leaves":       {`{"schema": 1, "files": [{"path": "../../etc/passwd"}]}`, "leaves the folder"},
 		"backup":       {`{"schema": 1, "files": [{"path": "a", "backup": "/etc/passwd"}]}`, "leaves the folder"},

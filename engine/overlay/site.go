@@ -159,7 +159,7 @@ func resolvePackage(dir string) (string, error) {
 var metadataVersion = regexp.MustCompile(`(?m)^Version:[ \t]*(\S+)[ \t]*\r?$`)
 
 // versionLine is the line of vllm/_version.py that its build tool writes.
-var versionLine = regexp.MustCompile(`(?m)^(?:__version__ = )?version = ['"]([^'"]+)['"]`)
+var versionLine = regexp.MustCompile(`(?m)^(?:__version__ = )?version = ['"]([^'"\s]+)['"]`)
 
 // installedVersion takes the version of the distribution called vllm, else the one in the package itself: a build for
 // another device may be called otherwise.
@@ -176,8 +176,8 @@ func installedVersion(dir string) (string, error) {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("cannot read the vllm version: %w", err)
 		}
-		if m := metadataVersion.FindSubmatch(text); m != nil {
-			return string(m[1]), nil
+		if version := firstGroup(metadataVersion, text); version != "" {
+			return version, nil
 		}
 	}
 	return writtenVersion(dir)
@@ -191,8 +191,12 @@ func writtenVersion(dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot read the vllm version: %w", err)
 	}
-	if m := versionLine.FindSubmatch(text); m != nil {
-		return string(m[1]), nil
+	return firstGroup(versionLine, text), nil
+}
+
+func firstGroup(pattern *regexp.Regexp, text []byte) string {
+	if m := pattern.FindSubmatch(text); m != nil {
+		return string(m[1])
 	}
-	return "", nil
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // treeState is the record of a patch applied in place: enough to tell every file's side and to go back. It is written
@@ -43,19 +44,28 @@ func readTreeState(s Site) (treeState, bool, error) {
 	if err != nil {
 		return treeState{}, false, fmt.Errorf("cannot read the patch state: %w", err)
 	}
-	var t treeState
-	if err := json.Unmarshal(text, &t); err != nil {
-		return treeState{}, false, fmt.Errorf("cannot read the patch state %s: %w; install vllm again and remove its folder", statePath(s), err)
-	}
-	if t.Schema != 1 {
-		return treeState{}, false, fmt.Errorf("cannot read the patch state %s: schema %d, want 1; use the OpProf that applied the patch", statePath(s), t.Schema)
-	}
-	for _, f := range t.Files {
-		if !fs.ValidPath(f.Path) || f.Backup != "" && !fs.ValidPath(f.Backup) {
-			return treeState{}, false, fmt.Errorf("cannot use the patch state %s: %q leaves the folder", statePath(s), f.Path+f.Backup)
-		}
+	t, err := parseTreeState(text)
+	if err != nil {
+		return treeState{}, false, fmt.Errorf("cannot use the patch state %s: %w", statePath(s), err)
 	}
 	return t, true, nil
+}
+
+// parseTreeState refuses a state that could lead out of the tree.
+func parseTreeState(text []byte) (treeState, error) {
+	var t treeState
+	if err := json.Unmarshal(text, &t); err != nil {
+		return t, fmt.Errorf("%w; remove its folder and install vllm again", err)
+	}
+	if t.Schema != 1 {
+		return t, fmt.Errorf("schema %d, want 1; use the OpProf that applied the patch", t.Schema)
+	}
+	for _, f := range t.Files {
+		if !fs.ValidPath(f.Path) || f.Backup != "" && (!fs.ValidPath(f.Backup) || strings.Contains(f.Backup, "/")) {
+			return t, fmt.Errorf("%q leaves the folder", f.Path+" "+f.Backup)
+		}
+	}
+	return t, nil
 }
 
 // side says which text a file holds.
