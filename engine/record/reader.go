@@ -69,7 +69,10 @@ func (r *Reader) Scan() bool {
 			}
 			continue
 		}
-		if r.eof || r.err != nil {
+		switch {
+		case r.err != nil:
+			return false
+		case r.eof:
 			return r.last()
 		}
 		r.fill()
