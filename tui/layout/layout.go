@@ -1,7 +1,6 @@
 package layout
 
-// Rect is a rectangle of terminal cells; the origin is the top left cell.
-type Rect struct{ X, Y, W, H int }
+import "opprof/tui/chart"
 
 // ID names a part of the screen.
 type ID string
@@ -47,7 +46,7 @@ type Page struct {
 // Box is one placed part. Joined says that its top border is the bottom border of the box above.
 type Box struct {
 	ID     ID
-	Rect   Rect
+	Rect   chart.Rect
 	Joined bool
 }
 
@@ -61,13 +60,13 @@ func Arrange(p Page) []Box {
 		return nil
 	}
 	boxes := []Box{
-		{ID: Header, Rect: Rect{0, 0, p.Width, 1}},
-		{ID: Tabs, Rect: Rect{0, 1, p.Width, 1}},
+		{ID: Header, Rect: chart.Rect{W: p.Width, H: 1}},
+		{ID: Tabs, Rect: chart.Rect{Y: 1, W: p.Width, H: 1}},
 	}
-	body := Rect{0, 2, p.Width, p.Height - 3}
+	body := chart.Rect{Y: 2, W: p.Width, H: p.Height - 3}
 	if p.Scrubber {
 		h := scrubHeight(p.Height)
-		boxes = append(boxes, Box{ID: Scrub, Rect: Rect{0, body.Y, p.Width, h}})
+		boxes = append(boxes, Box{ID: Scrub, Rect: chart.Rect{Y: body.Y, W: p.Width, H: h}})
 		body.Y += h
 		body.H -= h
 	}
@@ -76,7 +75,7 @@ func Arrange(p Page) []Box {
 	} else {
 		boxes = appendRows(boxes, fitRows(template(p, body.H), body.H), body)
 	}
-	return append(boxes, Box{ID: Footer, Rect: Rect{0, p.Height - 1, p.Width, 1}})
+	return append(boxes, Box{ID: Footer, Rect: chart.Rect{Y: p.Height - 1, W: p.Width, H: 1}})
 }
 
 // scrubHeight is the number of lines of the scrubber: marks, overview and axis; taller where there is room.

@@ -1,6 +1,10 @@
 package layout
 
-import "slices"
+import (
+	"slices"
+
+	"opprof/tui/chart"
+)
 
 // row is one band of panels: at least min lines, want where there is room, and grow parts of what is left beyond that. An extra row
 // stands only where the rows before it have what they want.
@@ -142,7 +146,7 @@ func share(n int, weights []int) []int {
 }
 
 // appendRows turns rows into boxes inside body.
-func appendRows(boxes []Box, rows []fitted, body Rect) []Box {
+func appendRows(boxes []Box, rows []fitted, body chart.Rect) []Box {
 	y := body.Y
 	for _, r := range rows {
 		weights := make([]int, len(r.columns))
@@ -151,7 +155,7 @@ func appendRows(boxes []Box, rows []fitted, body Rect) []Box {
 		}
 		x := body.X
 		for i, w := range share(body.W, weights) {
-			boxes = appendStack(boxes, r.columns[i].stack, Rect{x, y, w, r.height})
+			boxes = appendStack(boxes, r.columns[i].stack, chart.Rect{X: x, Y: y, W: w, H: r.height})
 			x += w
 		}
 		y += r.height
@@ -160,7 +164,7 @@ func appendRows(boxes []Box, rows []fitted, body Rect) []Box {
 }
 
 // appendStack places the panels of one column below each other; neighbours share one border line.
-func appendStack(boxes []Box, stack []ID, r Rect) []Box {
+func appendStack(boxes []Box, stack []ID, r chart.Rect) []Box {
 	weights := make([]int, len(stack))
 	for i := range weights {
 		weights[i] = 1
@@ -168,7 +172,7 @@ func appendStack(boxes []Box, stack []ID, r Rect) []Box {
 	inner := share(r.H-len(stack)-1, weights)
 	y := r.Y
 	for i, id := range stack {
-		boxes = append(boxes, Box{ID: id, Rect: Rect{r.X, y, r.W, inner[i] + 2}, Joined: i > 0})
+		boxes = append(boxes, Box{ID: id, Rect: chart.Rect{X: r.X, Y: y, W: r.W, H: inner[i] + 2}, Joined: i > 0})
 		y += inner[i] + 1
 	}
 	return boxes

@@ -34,11 +34,11 @@ func drawBatch(g *chart.Grid, in *Input) {
 		line(rest, 1, field{name: "zero-token steps", value: unit.Count(c.ZeroToken), role: theme.RoleText},
 			field{name: "of", value: unit.Count(c.Steps), unit: "in " + in.spanLabel(), role: theme.RoleText})
 	}
-	trends(rest.Sub(chart.Rect{Y: 2, W: rest.W(), H: rest.H() - 2}), in.cursorColumn(),
+	trends(rest.Sub(chart.Rect{Y: 2, W: rest.W(), H: rest.H() - 2}), in,
 		trend{label: "decode", value: unit.Short(n.DecodeBatchSize), suffix: "req", role: theme.RoleDecode,
-			values: values(in, func(c *store.Column) chart.Value { return mean(c.Counts.DecodeRequests, c.Counts.Steps) })},
+			of: func(c *store.Counts) chart.Value { return mean(c.DecodeRequests, c.Steps) }},
 		trend{label: "prefill", value: unit.Short(n.PrefillTokens), suffix: "tok", role: theme.RolePrefill,
-			values: values(in, func(c *store.Column) chart.Value { return mean(c.Counts.PrefillTokens, c.Counts.Steps) })})
+			of: func(c *store.Counts) chart.Value { return mean(c.PrefillTokens, c.Steps) }})
 }
 
 // batchLines writes the composition on three lines with aligned columns.
@@ -121,13 +121,13 @@ func drawQueues(g *chart.Grid, in *Input) {
 		return
 	}
 	q := in.Now.Queues
-	trends(g, in.cursorColumn(),
+	trends(g, in,
 		trend{label: "running", value: unit.Count(q.Running), role: theme.RoleDecode,
-			values: values(in, func(c *store.Column) chart.Value { return mean(c.Counts.RunningSum, c.Counts.Steps) })},
+			of: func(c *store.Counts) chart.Value { return mean(c.RunningSum, c.Steps) }},
 		trend{label: "waiting", value: unit.Count(q.Waiting), role: theme.RoleQueue,
-			values: values(in, func(c *store.Column) chart.Value { return mean(c.Counts.WaitingSum, c.Counts.Steps) })},
+			of: func(c *store.Counts) chart.Value { return mean(c.WaitingSum, c.Steps) }},
 		trend{label: "deferred", value: unit.Count(q.Deferred), role: theme.RoleQueue,
-			values: values(in, func(c *store.Column) chart.Value { return chart.Of(float64(c.Counts.DeferredMax)) })})
+			of: func(c *store.Counts) chart.Value { return chart.Of(float64(c.DeferredMax)) }})
 }
 
 func queueLines(g *chart.Grid, in *Input) {

@@ -37,7 +37,7 @@ func drawPrefix(g *chart.Grid, in *Input) {
 	line(g, last,
 		field{name: "external", value: hitRate(span.External, span.ExternalSteps), role: theme.RoleText},
 		field{name: "looked up", value: queries(span.Local, span.LocalSteps), unit: "tok", role: theme.RoleText})
-	spark(g.Sub(chart.Rect{Y: 1, W: g.W(), H: last - 1}), in.cursorColumn(), trend{max: 1, role: theme.RolePrefix, values: hitRates(in)})
+	spark(g.Sub(chart.Rect{Y: 1, W: g.W(), H: last - 1}), in.history(g.W()), trend{max: 1, role: theme.RolePrefix, of: hitRatio})
 }
 
 func queries(p record.Prefix, steps int64) string {
@@ -47,9 +47,8 @@ func queries(p record.Prefix, steps int64) string {
 	return unit.Short(p.Queries)
 }
 
-func hitRates(in *Input) []chart.Value {
-	return values(in, func(c *store.Column) chart.Value { return mean(c.Counts.Local.Hits, c.Counts.Local.Queries) })
-}
+// hitRatio is unknown where nothing was looked up.
+func hitRatio(c *store.Counts) chart.Value { return mean(c.Local.Hits, c.Local.Queries) }
 
 // preemptPanel shows how often requests lost their KV blocks, what that cost, and how often serving stood still.
 func preemptPanel() Panel {
@@ -73,8 +72,8 @@ func drawPreempt(g *chart.Grid, in *Input) {
 	}
 	countRows(g.Sub(chart.Rect{W: g.W(), H: min(g.H(), len(rows))}), rows)
 	if free := g.Sub(chart.Rect{Y: len(rows), W: g.W(), H: g.H() - len(rows)}); free.H() > 0 {
-		trends(free, in.cursorColumn(), trend{label: "preempted", role: theme.RolePreempt,
-			values: values(in, func(c *store.Column) chart.Value { return chart.Of(float64(c.Counts.Preemptions)) })})
+		trends(free, in, trend{label: "preempted", role: theme.RolePreempt,
+			of: func(c *store.Counts) chart.Value { return chart.Of(float64(c.Preemptions)) }})
 	}
 }
 

@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"slices"
 	"unicode/utf8"
 
 	"opprof/engine/record"
@@ -34,18 +35,19 @@ func drawChunk(g *chart.Grid, in *Input) {
 	}
 	lines := max(1, g.H()-kinds)
 	labels, counts, current := chunkBins(span, now)
-	folded, currentFolded := chart.Fold(labels, current, lines)
+	run := runBins(&in.Frame.Run.Counts.Chunks, len(labels))
+	groups, labels := foldBins(labels, run, lines)
 	nowW := 3
-	for _, n := range currentFolded {
+	for _, n := range foldCounts(groups, current) {
 		nowW = max(nowW, utf8.RuneCountInString(unit.Count(n)))
 	}
-	chart.Hist{Labels: labels, Counts: counts, Role: theme.RoleChunk}.Draw(g.Sub(chart.Rect{W: g.W() - nowW - 1, H: lines}))
-	for y := range folded {
+	chart.Hist{Labels: labels, Counts: foldCounts(groups, counts), Role: theme.RoleChunk}.Draw(g.Sub(chart.Rect{W: g.W() - nowW - 1, H: lines}))
+	for y, n := range foldCounts(groups, current) {
 		role := theme.RoleChunk
-		if currentFolded[y] == 0 {
+		if n == 0 {
 			role = theme.RoleDim
 		}
-		g.TextRight(g.W()-nowW, y, nowW, unit.Count(currentFolded[y]), role)
+		g.TextRight(g.W()-nowW, y, nowW, unit.Count(n), role)
 	}
 	kindLines(g.Sub(chart.Rect{Y: lines, W: g.W(), H: kinds}), span, now)
 }
@@ -64,6 +66,15 @@ func chunkBins(span, now *record.Chunks) (labels []string, counts, current []int
 	counts = append(counts[:last:last], span.TailHist[:]...)
 	current = append(current[:last:last], now.TailHist[:]...)
 	return labels, counts, current
+}
+
+// runBins are the counts of the run in n bins, to fold by. An unknown split of the last bin counts as all of its parts.
+func runBins(run *record.Chunks, n int) []int64 {
+	counts := slices.Clone(run.SizeHist[:])
+	for i := 0; len(counts) < n; i++ {
+		counts = append(counts, run.TailHist[i+1])
+	}
+	return counts
 }
 
 func tailKnown(c *record.Chunks) bool {

@@ -15,20 +15,16 @@ func contextPanel() Panel {
 }
 
 func contextRight(in *Input) []string {
-	var total int64
-	for _, n := range in.Now.ContextHist {
-		total += n
-	}
-	return []string{"total " + unit.Count(total), unit.Count(total)}
+	total := unit.Count(sumOf(in.Now.ContextHist[:]))
+	return []string{"total " + total, total}
 }
 
 func drawContext(g *chart.Grid, in *Input) {
 	if empty(g, in) {
 		return
 	}
-	chart.Hist{
-		Labels: contextLabels(), Counts: in.Now.ContextHist[:], Unknown: !in.Now.Known, Role: theme.RoleContext,
-	}.Draw(g)
+	groups, labels := foldBins(contextLabels(), in.Frame.Run.Counts.ContextHist[:], g.H())
+	chart.Hist{Labels: labels, Counts: foldCounts(groups, in.Now.ContextHist[:]), Unknown: !in.Now.Known, Role: theme.RoleContext}.Draw(g)
 }
 
 func contextLabels() []string {
@@ -51,50 +47,19 @@ func drawContextTime(g *chart.Grid, in *Input) {
 	if lines >= 4 {
 		lines--
 	}
-	labels, rows := foldRows(contextLabels(), contextShares(in), lines)
-	heat := g.Sub(chart.Rect{W: g.W(), H: lines})
-	p := chart.Heat{Labels: labels, Rows: rows, Max: 1}.Draw(heat)
-	markCursor(heat, p, in.cursorColumn())
-	in.drawAxis(g, lines, p)
+	groups, labels := foldBins(contextLabels(), in.Frame.Run.Counts.ContextHist[:], lines)
+	h := in.history(g.W() - AxisWidth)
+	p := chart.Heat{Labels: labels, Rows: contextShares(h, groups), Max: 1, Cursor: h.cursor()}.Draw(g.Sub(chart.Rect{W: g.W(), H: lines}))
+	h.drawAxis(g, lines, p)
 }
 
-// contextShares returns one row per bin: its share of the request-steps of each column.
-func contextShares(in *Input) [][]chart.Value {
-	rows := make([][]chart.Value, record.ContextBins)
-	for bin := range rows {
-		rows[bin] = values(in, func(c *store.Column) chart.Value {
-			var total int64
-			for _, n := range c.Counts.ContextHist {
-				total += n
-			}
-			return mean(c.Counts.ContextHist[bin], total)
+// contextShares returns one row per group of bins: its share of the request-steps of each column.
+func contextShares(h history, groups [][2]int) [][]chart.Value {
+	rows := make([][]chart.Value, len(groups))
+	for i, bins := range groups {
+		rows[i] = h.ratio(func(c *store.Counts) (part, whole int64) {
+			return sumOf(c.ContextHist[bins[0]:bins[1]]), sumOf(c.ContextHist[:])
 		})
 	}
 	return rows
-}
-
-// foldRows adds neighbouring rows until there are at most n, with the labels that chart.Fold gives them.
-func foldRows(labels []string, rows [][]chart.Value, n int) ([]string, [][]chart.Value) {
-	if n <= 0 || len(rows) <= n {
-		return labels, rows
-	}
-	folded, _ := chart.Fold(labels, make([]int64, len(labels)), n)
-	out := make([][]chart.Value, n)
-	for i := range n {
-		out[i] = addRows(rows[i*len(rows)/n : (i+1)*len(rows)/n])
-	}
-	return folded, out
-}
-
-func addRows(rows [][]chart.Value) []chart.Value {
-	sum := make([]chart.Value, len(rows[0]))
-	copy(sum, rows[0])
-	for _, r := range rows[1:] {
-		for x, v := range r {
-			if v.Known {
-				sum[x] = chart.Of(sum[x].V + v.V)
-			}
-		}
-	}
-	return sum
 }

@@ -50,7 +50,7 @@ func drawGraph(g *chart.Grid, in *Input) {
 		}
 		list = append(list, trend{
 			label: m.name, value: unit.Share(span.Graph[m.mode], knownModes(span)), role: m.role, max: 1,
-			values: values(in, func(c *store.Column) chart.Value { return mean(c.Counts.Graph[m.mode], knownModes(&c.Counts)) }),
+			of: func(c *store.Counts) chart.Value { return mean(c.Graph[m.mode], knownModes(c)) },
 		})
 	}
 	foot := 1
@@ -58,7 +58,7 @@ func drawGraph(g *chart.Grid, in *Input) {
 		foot = 2
 	}
 	bands := max(len(list), g.H()-foot)
-	trends(g.Sub(chart.Rect{W: g.W(), H: bands}), in.cursorColumn(), list...)
+	trends(g.Sub(chart.Rect{W: g.W(), H: bands}), in, list...)
 	graphFoot(g.Sub(chart.Rect{Y: bands, W: g.W(), H: g.H() - bands}), in)
 }
 

@@ -15,12 +15,12 @@ import (
 
 // Status is what the two lines at the top say.
 type Status struct {
-	Run     rundir.Description
-	Newest  *store.Frame // state and rates come from here; nil before the first picture
-	Frozen  bool
-	Behind  int64  // ns between the frozen picture and the newest step
-	AgeNS   int64  // how old the picture is, when the source owes an answer; else 0
-	Problem string // why there is no new picture; "" when there is
+	Run      rundir.Description
+	Newest   *store.Frame // state and rates come from here; nil before the first picture
+	Frozen   bool
+	BehindNS int64  // between the frozen picture and the newest step
+	AgeNS    int64  // how old the picture is, when the source owes an answer; else 0
+	Problem  string // why there is no new picture; "" when there is
 }
 
 // piece is a part of a status line. Pieces of the lowest weight go first when the line is too narrow.
@@ -102,7 +102,7 @@ func alarms(g *chart.Grid, s Status) []piece {
 		pieces = append(pieces, piece{weight: weight, right: true, spans: []chart.Span{{S: " " + text + " ", Role: role, Attr: theme.Bold | theme.Reverse}}})
 	}
 	if s.Frozen {
-		loud(100, "FROZEN "+unit.Duration(s.Behind)+" behind", theme.RoleWarn)
+		loud(100, "FROZEN "+unit.Duration(s.BehindNS)+" behind", theme.RoleWarn)
 	}
 	if s.Problem != "" {
 		loud(90, s.Problem, theme.RoleBad)

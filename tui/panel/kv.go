@@ -34,18 +34,17 @@ func drawKV(g *chart.Grid, in *Input) {
 		kvMax(g.Row(last), in)
 	}
 	history := g.Sub(chart.Rect{Y: 2, W: g.W(), H: last - 2})
-	usage := values(in, func(c *store.Column) chart.Value {
-		return chart.Of(c.Counts.KVUsageSum / float64(c.Counts.Steps))
-	})
+	usage := func(c *store.Counts) chart.Value { return chart.Of(c.KVUsageSum / float64(c.Steps)) }
 	if history.H() < 4 {
-		spark(history, in.cursorColumn(), trend{values: usage, max: 1, role: theme.RoleKV})
+		spark(history, in.history(history.W()), trend{of: usage, max: 1, role: theme.RoleKV})
 		return
 	}
+	h := in.history(history.W() - AxisWidth)
 	p := chart.Series{
-		Lines: []chart.Line{{Name: "mean", Values: usage, Role: theme.RoleKV}}, Style: chart.StyleColumn, Max: 1,
-		Format: func(v float64) string { return unit.Percent(v) }, LabelW: 5, Cursor: in.cursorColumn(),
+		Lines: []chart.Line{{Name: "mean", Values: h.values(usage), Role: theme.RoleKV}}, Style: chart.StyleColumn, Max: 1,
+		Format: func(v float64) string { return unit.Percent(v) }, LabelW: AxisWidth - 1, Cursor: h.cursor(),
 	}.Draw(history.Sub(chart.Rect{W: history.W(), H: history.H() - 1}))
-	in.drawAxis(history, history.H()-1, p)
+	h.drawAxis(history, history.H()-1, p)
 }
 
 // kvMax writes the highest usage of the visible time, and of the run where there is room.

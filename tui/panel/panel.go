@@ -6,7 +6,6 @@ import (
 
 	"opprof/engine/rundir"
 	"opprof/engine/store"
-	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/layout"
 )
@@ -71,53 +70,4 @@ func empty(g *chart.Grid, in *Input) bool {
 	}
 	note(g, 0, "no step yet")
 	return true
-}
-
-// values takes one figure from every column, unknown where no step completed.
-func values(in *Input, of func(c *store.Column) chart.Value) []chart.Value {
-	out := make([]chart.Value, len(in.Frame.Columns))
-	for i := range in.Frame.Columns {
-		if c := &in.Frame.Columns[i]; c.Counts.Steps > 0 {
-			out[i] = of(c)
-		}
-	}
-	return out
-}
-
-// mean is sum per step as a chart value.
-func mean(sum, steps int64) chart.Value {
-	if steps == 0 {
-		return chart.Value{}
-	}
-	return chart.Of(float64(sum) / float64(steps))
-}
-
-// cursorColumn counts the cursor's column from the right, 1 is the last; 0 when there is no cursor in the picture.
-func (in *Input) cursorColumn() int {
-	f := in.Frame
-	if in.CursorNS == 0 || f.BucketNS <= 0 || in.CursorNS < f.FromNS || in.CursorNS > f.ToNS {
-		return 0
-	}
-	return 1 + int((f.ToNS-max(in.CursorNS, f.FromNS+1))/f.BucketNS)
-}
-
-// spanLabel names the visible stretch of time.
-func (in *Input) spanLabel() string {
-	if in.Frame.ToNS <= in.Frame.FromNS {
-		return unit.Unknown
-	}
-	return unit.Duration(in.Frame.ToNS - in.Frame.FromNS)
-}
-
-// axis is the time axis of every chart over time.
-func (in *Input) axis() chart.TimeAxis {
-	f := in.Frame
-	return chart.TimeAxis{FromNS: f.FromNS, ToNS: f.ToNS, BucketNS: f.BucketNS, Live: f.Live, Loc: in.Zone}
-}
-
-// drawAxis puts the time axis on line y below the curves of p.
-func (in *Input) drawAxis(g *chart.Grid, y int, p chart.Plot) {
-	if y < g.H() {
-		in.axis().Draw(g.Sub(chart.Rect{X: p.X, Y: y, W: p.W, H: 1}))
-	}
 }

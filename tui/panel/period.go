@@ -48,20 +48,37 @@ func drawPeriod(g *chart.Grid, in *Input) {
 	if empty(g, in) {
 		return
 	}
+	w := g.W() - AxisWidth
 	s := chart.Series{
 		Lines: []chart.Line{
-			{Name: "p50", Role: theme.RolePeriod, Values: values(in, func(c *store.Column) chart.Value { return chart.OfInt(c.Period.P50NS) })},
-			{Name: "p95", Role: theme.RolePeriodTail, Values: values(in, func(c *store.Column) chart.Value { return chart.OfInt(c.Period.P95NS) })},
+			{Name: "p50", Role: theme.RolePeriod, Values: periods(in, w, func(q *store.Quantiles) *int64 { return q.P50NS })},
+			{Name: "p95", Role: theme.RolePeriodTail, Values: periods(in, w, func(q *store.Quantiles) *int64 { return q.P95NS })},
 		},
 		Style:  chart.StyleColumn,
 		Log:    true,
 		Format: func(v float64) string { return unit.DurationMS(int64(v)) },
-		Cursor: in.cursorColumn(),
+		LabelW: AxisWidth - 1,
 	}
-	h := g.H()
-	if h >= 3 {
-		h--
+	h := in.history(w)
+	s.Cursor = h.cursor()
+	lines := g.H()
+	if lines >= 3 {
+		lines--
 	}
-	p := s.Draw(g.Sub(chart.Rect{W: g.W(), H: h}))
-	in.drawAxis(g, h, p)
+	p := s.Draw(g.Sub(chart.Rect{W: g.W(), H: lines}))
+	h.drawAxis(g, lines, p)
+}
+
+// periods takes one percentile from each group of columns. Percentiles of several columns cannot be merged: the largest stands for them.
+func periods(in *Input, w int, of func(q *store.Quantiles) *int64) []chart.Value {
+	h := in.history(w)
+	out := make([]chart.Value, len(h.groups))
+	for i := range in.Frame.Columns {
+		c := &in.Frame.Columns[i]
+		v := chart.OfInt(of(&c.Period))
+		if at := h.group(c.StartNS); v.Known && (!out[at].Known || v.V > out[at].V) {
+			out[at] = v
+		}
+	}
+	return out
 }

@@ -10,11 +10,13 @@ import (
 
 // Position is what the tab line says about the moment and the stretch of time that a page shows.
 type Position struct {
-	Pages   []string // names in order of their keys
-	Visible int
-	Mode    string // live, past, end …
-	Live    bool   // the picture moves on
-	In      *Input // nil before the first picture, or on a page without a time axis
+	Pages    []string // names in order of their keys
+	Visible  int
+	Mode     string // live, frozen, past, review
+	Live     bool   // the picture moves on
+	Frozen   bool   // the reader has stopped the picture
+	BehindNS int64  // between a frozen picture and the newest step
+	In       *Input // nil before the first picture, or on a page without a time axis
 }
 
 // Tabs draws the second line: pages on the left; step, clock time, mode and visible stretch of time on the right.

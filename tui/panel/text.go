@@ -3,6 +3,7 @@ package panel
 import (
 	"unicode/utf8"
 
+	"opprof/engine/store"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/theme"
@@ -66,14 +67,14 @@ type trend struct {
 	label  string
 	value  string // right-aligned
 	suffix string // dim, after the value
-	values []chart.Value
+	of     func(c *store.Counts) chart.Value
 	max    float64 // value of a full column; 0 takes the largest
 	role   theme.Role
 }
 
 // trends draws one band per trend, all with equal columns, and gives every band its part of the lines of g. Bands that do not fit are
 // left out.
-func trends(g *chart.Grid, cursor int, list ...trend) {
+func trends(g *chart.Grid, in *Input, list ...trend) {
 	n := min(len(list), g.H())
 	if n == 0 {
 		return
@@ -88,33 +89,36 @@ func trends(g *chart.Grid, cursor int, list ...trend) {
 	if suffixW > 0 {
 		textW += 1 + suffixW
 	}
+	h := in.history(g.W() - textW - 1)
 	y := 0
 	for i, t := range list[:n] {
-		h := (g.H() - y) / (n - i)
-		band := g.Sub(chart.Rect{Y: y, W: g.W(), H: h})
+		height := (g.H() - y) / (n - i)
+		band := g.Sub(chart.Rect{Y: y, W: g.W(), H: height})
 		band.Text(0, 0, labelW, t.label, theme.RoleDim)
 		band.TextRight(labelW+1, 0, valueW, t.value, t.role)
 		band.Text(labelW+1+valueW+1, 0, suffixW, t.suffix, theme.RoleDim)
 		if w := g.W() - textW - 1; w >= 6 {
-			spark(band.Sub(chart.Rect{X: textW + 1, W: w, H: h}), cursor, t)
+			spark(band.Sub(chart.Rect{X: textW + 1, W: w, H: height}), h, t)
 		}
-		y += h
+		y += height
 	}
 }
 
 // spark draws the history of a trend and the cursor over it.
-func spark(g *chart.Grid, cursor int, t trend) {
-	chart.Spark{Values: t.values, Max: t.max, Role: t.role}.Draw(g)
-	markCursor(g, chart.Plot{W: g.W()}, cursor)
-}
-
-// markCursor marks the column of the cursor, counted from the right end of p, on all lines of g.
-func markCursor(g *chart.Grid, p chart.Plot, cursor int) {
-	if cursor <= 0 || cursor > p.W {
-		return
+func spark(g *chart.Grid, h history, t trend) {
+	chart.Spark{Values: h.values(t.of), Max: t.max, Role: t.role}.Draw(g)
+	if x := g.W() - h.cursor(); x < g.W() {
+		g.Mark(chart.Rect{X: x, W: 1, H: g.H()}, theme.Reverse)
 	}
-	g.Mark(chart.Rect{X: p.X + p.W - cursor, W: 1, H: g.H()}, theme.Reverse)
 }
 
 // known prints p as an exact count, "-" when it is not known.
 func known(p *int64) string { return unit.Known(p, unit.Count) }
+
+// mean is sum per step as a chart value.
+func mean(sum, steps int64) chart.Value {
+	if steps == 0 {
+		return chart.Value{}
+	}
+	return chart.Of(float64(sum) / float64(steps))
+}

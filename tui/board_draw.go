@@ -1,0 +1,166 @@
+package tui
+
+import (
+	"strings"
+
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+	"opprof/tui/layout"
+	"opprof/tui/theme"
+)
+
+// draw pastes the panels onto the screen. A panel is drawn again only when its rectangle or the picture changed; borders, which the focus
+// colours, are drawn every time.
+func (b *board) draw(g *chart.Grid) {
+	if b.canvas == nil || b.canvas.Glyphs != g.Glyphs {
+		b.canvas = chart.NewGrid(b.width, b.height, g.Glyphs)
+		clear(b.drawn)
+	}
+	in := b.input()
+	if in == nil {
+		g.Text(2, 3, g.W()-4, "waiting for the first step of "+b.shown.run.Path, theme.RoleDim)
+		return
+	}
+	var focused layout.Box
+	for _, box := range b.boxes {
+		switch box.ID {
+		case layout.Header, layout.Tabs, layout.Footer:
+		case layout.Scrub:
+			b.drawScrub(b.canvas.Sub(box.Rect))
+		case b.focus:
+			focused = box
+		default:
+			b.drawBox(box, false)
+		}
+	}
+	if focused.ID != "" {
+		b.drawBox(focused, true)
+	}
+	b.joinBorders()
+	g.Paste(0, 0, b.canvas)
+}
+
+func (b *board) drawBox(box layout.Box, focus bool) {
+	p, ok := b.panels[box.ID]
+	if !ok {
+		return
+	}
+	in := b.input()
+	inside := p.Frame(b.canvas.Sub(box.Rect), in, focus)
+	as := drawnAs{b.serial, box.Rect}
+	if b.drawn[box.ID] == as {
+		return
+	}
+	b.drawn[box.ID] = as
+	b.renders[box.ID]++
+	inside.Clear()
+	p.Draw(inside, in)
+}
+
+// joinBorders turns the corners between the panels of a stack into tees.
+func (b *board) joinBorders() {
+	gl := &b.canvas.Glyphs
+	for _, box := range b.boxes {
+		if !box.Joined {
+			continue
+		}
+		for _, end := range []struct {
+			x   int
+			tee rune
+		}{{box.Rect.X, gl.TeeLeft}, {box.Rect.X + box.Rect.W - 1, gl.TeeRight}} {
+			b.canvas.Set(end.x, box.Rect.Y, end.tee, b.canvas.Role(end.x, box.Rect.Y))
+		}
+	}
+}
+
+// drawScrub draws the line over the whole run.
+func (b *board) drawScrub(g *chart.Grid) {
+	g.Clear()
+	f := b.overview
+	if f == nil || f.ToNS <= f.FromNS {
+		g.Text(1, 0, g.W()-2, "reading the whole run", theme.RoleDim)
+		return
+	}
+	in := b.input()
+	inside := g.Sub(chart.Rect{X: 1, W: g.W() - 2, H: g.H() - 1})
+	chart.Scrub{
+		FromNS: f.FromNS, ToNS: f.ToNS, ViewFromNS: in.Frame.FromNS, ViewToNS: in.Frame.ToNS, CursorNS: b.cursorNS(),
+		Values: overviewValues(f), Events: overviewEvents(f, &g.Glyphs), Role: theme.RolePeriod,
+	}.Draw(inside)
+	b.scrubLegend(g.Row(g.H()-1), f)
+}
+
+// overviewValues is the number of steps a second over the run: what a reader looks for first is when the server worked.
+func overviewValues(f *store.Frame) []chart.Value {
+	values := make([]chart.Value, len(f.Columns))
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		if c.Counts.Steps > 0 {
+			values[i] = chart.Of(float64(c.Counts.Steps))
+		}
+	}
+	return values
+}
+
+func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
+	var events []chart.Event
+	for i := range f.Columns {
+		c := &f.Columns[i]
+		at := c.StartNS + f.BucketNS/2
+		if c.Counts.Preemptions > 0 {
+			events = append(events, chart.Event{NS: at, Role: theme.RolePreempt, Rune: 'p'})
+		}
+		if c.Counts.Stalls > 0 {
+			events = append(events, chart.Event{NS: at, Role: theme.RoleWarn, Rune: 's'})
+		}
+	}
+	for _, w := range f.Windows {
+		events = append(events, chart.Event{NS: w.StartNS, Role: theme.RoleWindow, Rune: 'w'})
+	}
+	return events
+}
+
+// scrubLegend writes the ends of the run and what the marks mean.
+func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
+	g.Text(1, 0, g.W(), unit.ClockSeconds(f.FromNS, b.zone), theme.RoleAxis)
+	g.TextRight(0, 0, g.W()-1, unit.ClockSeconds(f.ToNS, b.zone), theme.RoleAxis)
+	legend := []chart.Span{
+		{S: "steps  ", Role: theme.RolePeriod}, {S: "w", Role: theme.RoleWindow}, {S: " window  ", Role: theme.RoleDim},
+		{S: "s", Role: theme.RoleWarn}, {S: " stall  ", Role: theme.RoleDim}, {S: "p", Role: theme.RolePreempt}, {S: " preemption", Role: theme.RoleDim},
+	}
+	n := 0
+	for _, s := range legend {
+		n += len(s.S)
+	}
+	if x := (g.W() - n) / 2; x > 10 {
+		g.Spans(x, 0, n, legend...)
+	}
+}
+
+// text is the focused panel as plain lines under a line that says what and when.
+func (b *board) text() string {
+	in := b.input()
+	if in == nil || b.canvas == nil {
+		return ""
+	}
+	for _, box := range b.boxes {
+		if box.ID != b.focus {
+			continue
+		}
+		r := chart.Rect{X: box.Rect.X + 1, Y: box.Rect.Y + 1, W: box.Rect.W - 2, H: box.Rect.H - 2}
+		p := b.panels[box.ID]
+		head := p.Title + "  " + in.Run.ID + "  step " + unit.Count(in.Now.StepIndex) + "  " + unit.Date(in.Now.TimeNS, b.zone)
+		if p.Right != nil {
+			if right := p.Right(in); len(right) > 0 {
+				head += "  " + right[0]
+			}
+		}
+		lines := strings.Split(b.canvas.Sub(r).Plain(), "\n")
+		for i := range lines {
+			lines[i] = strings.TrimRight(lines[i], " ")
+		}
+		return head + "\n" + strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+	}
+	return ""
+}

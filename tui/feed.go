@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"opprof/engine/rundir"
+	"opprof/engine/store"
+)
+
+// want is what the screen needs to see: the picture of the visible page, the moment under its cursor, the whole run for a scrubber,
+// and the newest state for the header. A nil query is not needed.
+type want struct {
+	main, cursor, overview, head *store.Query
+}
+
+// picture is the answer to a want, in one piece: its frames belong together.
+type picture struct {
+	main, cursor, overview, head *store.Frame
+	run                          rundir.Description
+}
+
+// pictureMsg brings a picture, or the reason why there is none.
+type pictureMsg struct {
+	picture
+	err error
+}
+
+// feed pulls pictures from the source, one at a time. It belongs to the event loop; only the command it returns runs elsewhere.
+type feed struct {
+	source Source
+	busy   bool
+	again  bool      // something changed while a request was out
+	sent   time.Time // of the request that is out
+	last   time.Time // arrival of the newest picture
+	err    error     // of the last answer; nil when it was a picture
+}
+
+// pull returns a command that fetches w, or nil while one is out: a slow source is not asked twice.
+func (f *feed) pull(ctx context.Context, now time.Time, w want) tea.Cmd {
+	if f.busy {
+		f.again = true
+		return nil
+	}
+	f.busy, f.again, f.sent = true, false, now
+	source := f.source
+	return func() tea.Msg {
+		p, err := fetch(ctx, source, w)
+		return pictureMsg{p, err}
+	}
+}
+
+// arrived takes note of an answer and reports whether another request is already wanted.
+func (f *feed) arrived(now time.Time, err error) (again bool) {
+	f.busy = false
+	f.err = err
+	if err == nil {
+		f.last = now
+	}
+	return f.again
+}
+
+// ageNS is how old the picture is when that is worth saying: the source owes an answer for more than a second.
+func (f *feed) ageNS(now time.Time) int64 {
+	if !f.busy || now.Sub(f.sent) < time.Second {
+		return 0
+	}
+	if f.last.IsZero() {
+		return int64(now.Sub(f.sent))
+	}
+	return int64(now.Sub(f.last))
+}
+
+func fetch(ctx context.Context, source Source, w want) (picture, error) {
+	p := picture{run: source.Run()}
+	for _, part := range []struct {
+		query *store.Query
+		into  **store.Frame
+	}{{w.main, &p.main}, {w.cursor, &p.cursor}, {w.overview, &p.overview}, {w.head, &p.head}} {
+		if part.query == nil {
+			continue
+		}
+		f, err := source.Frame(ctx, *part.query)
+		if err != nil {
+			return p, err
+		}
+		*part.into = f
+	}
+	return p, nil
+}

@@ -1,0 +1,205 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"opprof/engine/store"
+	"opprof/tui/chart"
+	"opprof/tui/keys"
+	"opprof/tui/panel"
+	"opprof/tui/theme"
+)
+
+// TickMsg pulls the next picture. Options.Tick sends it; tests send it themselves.
+type TickMsg time.Time
+
+// Model is the root of the program: it owns the terminal's size, the theme, the feed of pictures and what lies above the pages, and
+// routes everything else to the visible page.
+type Model struct {
+	opt    Options
+	ctx    context.Context // ends with the program: commands that are still out end with it
+	cancel context.CancelFunc
+
+	width, height int
+	themes        []*theme.Theme
+	theme         *theme.Theme
+	themed        bool // the user has chosen: the terminal's answer about its background comes too late
+
+	pages   []page
+	visible int
+	feed    feed
+	asked   want // of the request that is out, or of the last one
+	newest  *store.Frame
+	run     panel.Status
+
+	overlay *overlay // nil when there is none
+	prompt  *prompt  // nil when there is none
+	notice  string
+	fade    int // ticks until the notice goes
+
+	grid  *chart.Grid
+	view  tea.View
+	stale bool // the view must be drawn again
+}
+
+// New returns the program's model over a source. The context bounds every question that it asks the source. The model belongs to one
+// tea.Program, which may not be started twice.
+func New(ctx context.Context, source Source, opt Options) (*Model, error) {
+	opt = opt.filled()
+	t, err := theme.Choose(opt.Env, opt.Theme)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, feed: feed{source: source}, stale: true}
+	for _, other := range theme.All() {
+		m.themes = append(m.themes, other.WithGlyphs(t.Glyphs))
+	}
+	run := source.Run()
+	m.run.Run = run
+	m.pages = []page{newBoard(ctx, source, run, opt)}
+	return m, nil
+}
+
+// Init starts the ticks, asks the terminal what it can do, and pulls the first picture.
+func (m *Model) Init() tea.Cmd {
+	return tea.Batch(m.tick(), m.pull(), m.querySync(), tea.RequestBackgroundColor)
+}
+
+func (m *Model) tick() tea.Cmd {
+	return m.opt.Tick(tickEvery, func(t time.Time) tea.Msg { return TickMsg(t) })
+}
+
+func (m *Model) page() page { return m.pages[m.visible] }
+
+// pull asks for a new picture of the visible page.
+func (m *Model) pull() tea.Cmd {
+	w := m.page().want()
+	cmd := m.feed.pull(m.ctx, m.opt.Now(), w)
+	if cmd != nil {
+		m.asked = w
+	}
+	return cmd
+}
+
+// Update routes one message.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case TickMsg:
+		return m, m.ticked()
+	case pictureMsg:
+		return m, m.arrived(msg)
+	case tea.WindowSizeMsg:
+		return m, m.resized(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		return m, m.pressed(msg)
+	case tea.PasteMsg:
+		m.pasted(msg.Content)
+		return m, nil
+	case tea.BackgroundColorMsg:
+		m.background(!msg.IsDark())
+		return m, nil
+	case noticeMsg:
+		m.say(string(msg))
+		return m, nil
+	case tea.ResumeMsg:
+		m.stale = true
+		return m, m.pull()
+	}
+	var cmds []tea.Cmd
+	for _, p := range m.pages {
+		if cmd := p.receive(msg); cmd != nil {
+			cmds = append(cmds, cmd)
+		}
+	}
+	if len(cmds) == 0 {
+		return m, nil
+	}
+	m.stale = true
+	return m, tea.Batch(append(cmds, m.pull())...)
+}
+
+func (m *Model) ticked() tea.Cmd {
+	m.stale = true // the header tells times
+	if m.fade > 0 {
+		m.fade--
+	}
+	if m.feed.busy {
+		return m.tick()
+	}
+	return tea.Batch(m.tick(), m.pull())
+}
+
+func (m *Model) arrived(msg pictureMsg) tea.Cmd {
+	again := m.feed.arrived(m.opt.Now(), msg.err)
+	m.stale = true
+	if msg.err == nil {
+		m.run.Run = msg.run
+		if newest := newestOf(msg.picture); newest != nil {
+			m.newest = newest
+		}
+		m.page().take(m.asked, msg.picture)
+	}
+	if again {
+		return m.pull()
+	}
+	return nil
+}
+
+// newestOf is the frame that tells the state of the run: the one asked for it, else the visible one.
+func newestOf(p picture) *store.Frame {
+	if p.head != nil {
+		return p.head
+	}
+	return p.main
+}
+
+func (m *Model) resized(width, height int) tea.Cmd {
+	m.width, m.height = width, height
+	m.grid = nil
+	m.stale = true
+	for _, p := range m.pages {
+		p.resize(width, height)
+	}
+	return m.pull()
+}
+
+func (m *Model) background(light bool) {
+	if m.themed {
+		return
+	}
+	m.opt.Theme.Light = &light
+	if t, err := theme.Choose(m.opt.Env, m.opt.Theme); err == nil {
+		m.theme = t
+		m.stale = true
+	}
+}
+
+// nextTheme walks through the themes.
+func (m *Model) nextTheme() {
+	next := 0
+	for i, t := range m.themes {
+		if t.Name == m.theme.Name {
+			next = (i + 1) % len(m.themes)
+		}
+	}
+	m.theme, m.themed = m.themes[next], true
+	m.say("theme " + m.theme.Name)
+}
+
+func (m *Model) say(s string) {
+	m.notice, m.fade = s, noticeTicks
+	m.stale = true
+}
+
+// needs is what the moment provides for keys.
+func (m *Model) needs() keys.Need {
+	n := m.page().needs()
+	if len(m.run.Run.Traces) > 0 {
+		n |= keys.NeedTraces
+	}
+	return n
+}

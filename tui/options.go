@@ -1,0 +1,61 @@
+package tui
+
+import (
+	"os"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"opprof/tui/keys"
+	"opprof/tui/theme"
+)
+
+const (
+	tickEvery   = 250 * time.Millisecond // how often a picture is pulled
+	noticeTicks = 12                     // how many ticks a message stays in the footer
+	framesPerS  = 15                     // how often the terminal is written at most
+)
+
+// SyncOutput says whether frames are bracketed by the terminal's synchronized output mode, which keeps half-drawn pictures off the
+// screen.
+type SyncOutput uint8
+
+const (
+	SyncAuto SyncOutput = iota // ask the terminal, also over SSH
+	SyncOn                     // use it without asking
+	SyncOff
+)
+
+// Options are the user's wishes and the outside world. The zero value is a program on the process's own terminal.
+type Options struct {
+	Theme  theme.Prefs
+	Env    func(string) string // nil is os.Getenv
+	Keys   *keys.Set           // nil is keys.Default()
+	Zone   *time.Location      // of clock times; nil is the local zone
+	SpanNS int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
+	Sync   SyncOutput
+
+	Now  func() time.Time                                             // nil is time.Now
+	Tick func(d time.Duration, msg func(t time.Time) tea.Msg) tea.Cmd // nil is tea.Tick
+	Tea  []tea.ProgramOption                                          // appended to Run's own
+}
+
+// filled returns the options with every default in place.
+func (o Options) filled() Options {
+	if o.Env == nil {
+		o.Env = os.Getenv
+	}
+	if o.Keys == nil {
+		o.Keys = keys.Default()
+	}
+	if o.Zone == nil {
+		o.Zone = time.Local
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Tick == nil {
+		o.Tick = func(d time.Duration, msg func(time.Time) tea.Msg) tea.Cmd { return tea.Tick(d, msg) }
+	}
+	return o
+}

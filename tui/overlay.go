@@ -1,0 +1,146 @@
+package tui
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"opprof/tui/chart"
+	"opprof/tui/keys"
+	"opprof/tui/panel"
+	"opprof/tui/theme"
+)
+
+// overlay is a scrolling text above the page.
+type overlay struct {
+	title string
+	lines func(width int) []overlayLine // wrapped to a width
+	top   int                           // first visible line
+	rows  int                           // visible lines at the last drawing
+	total int                           // lines at the last drawing
+}
+
+type overlayLine []chart.Span
+
+// overlayWidth is the widest text that still reads well.
+const overlayWidth = 96
+
+func (o *overlay) move(id keys.ID) {
+	switch id {
+	case keys.Down:
+		o.top++
+	case keys.Up:
+		o.top--
+	case keys.PageDown:
+		o.top += max(1, o.rows-1)
+	case keys.PageUp:
+		o.top -= max(1, o.rows-1)
+	case keys.Top:
+		o.top = 0
+	case keys.Bottom:
+		o.top = o.total
+	}
+	o.top = max(0, min(o.top, o.total-o.rows))
+}
+
+// draw puts the overlay into the middle of g.
+func (o *overlay) draw(g *chart.Grid) {
+	w := min(g.W()-4, overlayWidth)
+	lines := o.lines(w - 4)
+	h := min(g.H()-2, len(lines)+2)
+	if w < 10 || h < 3 {
+		return
+	}
+	o.total, o.rows = len(lines), h-2
+	o.top = max(0, min(o.top, o.total-o.rows))
+	box := g.Sub(chart.Rect{X: (g.W() - w) / 2, Y: (g.H() - h) / 2, W: w, H: h})
+	box.Clear()
+	right := "esc closes"
+	if o.total > o.rows {
+		right = "↑↓ scrolls  esc closes"
+		if g.Glyphs.ASCII {
+			right = "j k scrolls  esc closes"
+		}
+	}
+	inside := box.Box(o.title, right, true)
+	for y, line := range lines[o.top : o.top+o.rows] {
+		inside.Spans(1, y, inside.W()-2, line...)
+	}
+}
+
+// helpOverlay lists every key by group.
+func helpOverlay(set *keys.Set) *overlay {
+	return &overlay{title: "all keys", lines: func(width int) []overlayLine {
+		var lines []overlayLine
+		for i, section := range set.Help("") {
+			if i > 0 {
+				lines = append(lines, nil)
+			}
+			lines = append(lines, overlayLine{{S: string(section.Group), Role: theme.RoleTitle, Attr: theme.Bold}})
+			for _, b := range section.Bindings {
+				lines = append(lines, hung(pad(b.Label(), 10), theme.RoleKey, b.Long, theme.RoleText, width)...)
+			}
+		}
+		return lines
+	}}
+}
+
+// explainOverlay lists definitions.
+func explainOverlay(title string, definitions []panel.Definition) *overlay {
+	return &overlay{title: title, lines: func(width int) []overlayLine {
+		var lines []overlayLine
+		for i, d := range definitions {
+			if i > 0 {
+				lines = append(lines, nil)
+			}
+			head := overlayLine{{S: d.Name, Role: theme.RoleTitle, Attr: theme.Bold}}
+			if d.Unit != "" {
+				head = append(head, chart.Span{S: "  " + d.Unit, Role: theme.RoleAccent})
+			}
+			lines = append(lines, head)
+			lines = append(lines, hung("", theme.RoleText, d.Text, theme.RoleText, width)...)
+			if d.Source != "" {
+				lines = append(lines, hung("from ", theme.RoleDim, d.Source, theme.RoleDim, width)...)
+			}
+		}
+		if len(lines) == 0 {
+			lines = []overlayLine{{{S: "nothing to explain here", Role: theme.RoleDim}}}
+		}
+		return lines
+	}}
+}
+
+// hung wraps text to a width behind a head; further lines start below the text.
+func hung(head string, headRole theme.Role, text string, role theme.Role, width int) []overlayLine {
+	indent := utf8.RuneCountInString(head)
+	var lines []overlayLine
+	for i, l := range wrap(text, width-indent) {
+		first := chart.Span{S: strings.Repeat(" ", indent), Role: headRole}
+		if i == 0 {
+			first.S = head
+		}
+		lines = append(lines, overlayLine{first, {S: l, Role: role}})
+	}
+	return lines
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(1, n-utf8.RuneCountInString(s)))
+}
+
+// wrap breaks text at spaces into lines of at most w columns; a longer word stands alone and is cut when drawn.
+func wrap(text string, w int) []string {
+	var lines []string
+	current := ""
+	for _, word := range strings.Fields(chart.Sanitize(text)) {
+		switch {
+		case current == "":
+			current = word
+		case utf8.RuneCountInString(current)+1+utf8.RuneCountInString(word) <= w:
+			current += " " + word
+		default:
+			lines = append(lines, current)
+			current = word
+		}
+	}
+	return append(lines, current)
+}

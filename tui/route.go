@@ -1,0 +1,111 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"opprof/tui/keys"
+	"opprof/tui/layout"
+)
+
+// pressed routes a key press: to the prompt, the overlay, the program or the page, in this order. Quitting works everywhere.
+func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
+	m.stale = true
+	key := msg.String()
+	if !layout.Fits(m.width, m.height) {
+		if b, ok := m.opt.Keys.Match(keys.ContextAny, key); ok && (b.ID == keys.Quit || b.ID == keys.ForceQuit) {
+			return m.quit()
+		}
+		return nil
+	}
+	if m.prompt != nil {
+		return m.prompted(msg)
+	}
+	context := m.page().keys()
+	if m.overlay != nil {
+		context = keys.ContextHelp
+	}
+	b, ok := m.opt.Keys.Match(context, key)
+	if !ok {
+		return nil
+	}
+	if why := b.Missing(m.needs()); why != "" {
+		m.say(b.Help + ": " + why)
+		return nil
+	}
+	if m.overlay != nil {
+		return m.scroll(b)
+	}
+	return m.act(b, key)
+}
+
+// act does what a key of the program or of the page says.
+func (m *Model) act(b keys.Binding, key string) tea.Cmd {
+	switch b.ID {
+	case keys.Quit, keys.ForceQuit:
+		return m.quit()
+	case keys.Suspend:
+		return tea.Suspend
+	case keys.Help:
+		m.overlay = helpOverlay(m.opt.Keys)
+	case keys.Explain:
+		title, definitions := m.page().explain()
+		m.overlay = explainOverlay(title, definitions)
+	case keys.Theme:
+		m.nextTheme()
+	case keys.Redraw:
+		return tea.Batch(tea.ClearScreen, m.pull())
+	case keys.Copy:
+		return m.copy()
+	case keys.PageN:
+		return m.turn(int(key[0] - '1'))
+	case keys.Find:
+		m.prompt = &prompt{}
+	default:
+		cmd := m.page().press(b)
+		return tea.Batch(cmd, m.pull())
+	}
+	return nil
+}
+
+// quit ends the program; questions that are still out are called off.
+func (m *Model) quit() tea.Cmd {
+	m.cancel()
+	return tea.Quit
+}
+
+// turn goes to a page by its place.
+func (m *Model) turn(i int) tea.Cmd {
+	if i < 0 || i >= len(m.pages) || i == m.visible {
+		return nil
+	}
+	m.visible = i
+	return m.pull()
+}
+
+// copy hands the focused panel's lines to the terminal's clipboard.
+func (m *Model) copy() tea.Cmd {
+	text := m.page().text()
+	if text == "" {
+		m.say("nothing to copy yet")
+		return nil
+	}
+	m.say("copied to the clipboard, if the terminal takes OSC 52")
+	return tea.SetClipboard(text)
+}
+
+// scroll moves or closes the overlay.
+func (m *Model) scroll(b keys.Binding) tea.Cmd {
+	switch b.ID {
+	case keys.ForceQuit:
+		return m.quit()
+	case keys.Suspend:
+		return tea.Suspend
+	case keys.Quit, keys.Back, keys.Help, keys.Explain:
+		m.overlay = nil
+	case keys.Theme:
+		m.nextTheme()
+	default:
+		m.overlay.move(b.ID)
+	}
+	return nil
+}
