@@ -59,7 +59,7 @@ func Number(v float64) string {
 	return mantissa + prefix
 }
 
-// Tick prints a round number as short as it is: 0.5, 120, 2.5k. It is meant for the labels of an axis.
+// Tick prints a round number as short as it is: 0.5, 120, 2.5k, 1e-04. It is meant for the labels of an axis.
 func Tick(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return Unknown
@@ -70,6 +70,9 @@ func Tick(v float64) string {
 	}
 	if strings.Contains(mantissa, ".") {
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
+	}
+	if v != 0 && strings.TrimLeft(mantissa, "-0") == "" {
+		return strconv.FormatFloat(v, 'e', 0, 64)
 	}
 	return mantissa + prefix
 }

@@ -84,7 +84,7 @@ func TestTicksAreAsShortAsTheyAreRound(t *testing.T) {
 	for _, c := range []struct {
 		v    float64
 		want string
-	}{{0, "0"}, {0.5, "0.5"}, {0.125, "0.125"}, {5, "5"}, {100, "100"}, {120, "120"}, {1000, "1k"}, {2500, "2.5k"}, {20000, "20k"}, {1e6, "1M"}, {math.NaN(), "-"}} {
+	}{{0, "0"}, {0.5, "0.5"}, {0.125, "0.125"}, {5, "5"}, {100, "100"}, {120, "120"}, {1000, "1k"}, {2500, "2.5k"}, {20000, "20k"}, {1e6, "1M"}, {1e-4, "1e-04"}, {-0.0004, "-4e-04"}, {math.NaN(), "-"}} {
 		if got := unit.Tick(c.v); got != c.want {
 			t.Errorf("Tick(%v) = %q, want %q", c.v, got, c.want)
 		}

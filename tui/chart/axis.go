@@ -35,9 +35,18 @@ func (a TimeAxis) Draw(g *Grid) {
 	} else {
 		a.drawClock(g)
 	}
-	if x := g.W() - a.Cursor; a.Cursor > 0 {
-		g.Set(x, 0, g.Glyphs.Triangle, theme.RoleAccent)
+	if a.Cursor > 0 {
+		a.drawCursor(g, g.W()-a.Cursor)
 	}
+}
+
+// drawCursor points up at the column, or reverses the cell where a label is.
+func (a TimeAxis) drawCursor(g *Grid, x int) {
+	if g.Rune(x, 0) == g.Glyphs.Horizontal {
+		g.Set(x, 0, g.Glyphs.Triangle, theme.RoleAccent)
+		return
+	}
+	g.Restyle(Rect{X: x, W: 1, H: 1}, theme.RoleAccent, theme.Reverse)
 }
 
 // span is the time that the columns cover, from the first bucket shown to the right edge.

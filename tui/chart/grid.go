@@ -16,10 +16,14 @@ func (r Rect) Empty() bool { return r.W <= 0 || r.H <= 0 }
 // In reports whether cell x, y lies in the rect.
 func (r Rect) In(x, y int) bool { return x >= r.X && y >= r.Y && x < r.X+r.W && y < r.Y+r.H }
 
-// Cut returns the part of r that lies in s.
+// Cut returns the part of r that lies in s; the zero Rect when there is none.
 func (r Rect) Cut(s Rect) Rect {
 	x, y := max(r.X, s.X), max(r.Y, s.Y)
-	return Rect{X: x, Y: y, W: max(0, min(r.X+r.W, s.X+s.W)-x), H: max(0, min(r.Y+r.H, s.Y+s.H)-y)}
+	c := Rect{X: x, Y: y, W: min(r.X+r.W, s.X+s.W) - x, H: min(r.Y+r.H, s.Y+s.H) - y}
+	if c.Empty() {
+		return Rect{}
+	}
+	return c
 }
 
 type cell struct {

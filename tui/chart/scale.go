@@ -70,9 +70,9 @@ func linearTicks(low, high float64, n int) []float64 {
 	return ticks
 }
 
-// isRound reports that v has at most two significant figures.
+// isRound reports that v has at most two significant figures, or a five as the third.
 func isRound(v float64) bool {
-	m := v / math.Pow(10, math.Floor(math.Log10(v))-1)
+	m := 2 * v / math.Pow(10, math.Floor(math.Log10(v))-1)
 	return math.Abs(m-math.Round(m)) < 1e-6
 }
 
@@ -107,14 +107,18 @@ func logTicks(low, high float64) []float64 {
 	return ticks
 }
 
-// logEnds widens the positive values seen to 1-2-5 ends at least a factor of ten apart.
+// maxDecades is how far down a logarithmic axis reaches: one tiny value must not flatten the others.
+const maxDecades = 4
+
+// logEnds widens the positive values seen to 1-2-5 ends one to four decades apart.
 func logEnds(low, high float64) (float64, float64) {
-	if high <= 0 {
+	if !(high > 0) || math.IsInf(high, 0) {
 		return 1, 10
 	}
-	if low <= 0 {
+	if !(low > 0) {
 		low = high / 10
 	}
+	low = max(low, high/math.Pow(10, maxDecades))
 	low, high = roundDown125(low), roundStep(high)
 	if high < low*10 {
 		high = low * 10
