@@ -137,13 +137,16 @@ func (c *packed) read(p []byte, pos int64) (int, error) {
 			return 0, packedError(err, c.in)
 		}
 	}
-	n, err := io.ReadFull(c.stream, p)
-	c.at += int64(n)
-	if err == io.ErrUnexpectedEOF && n < len(p) { // ReadFull's own word for a short read, or the decompressor's for cut data
-		var probe [1]byte
-		_, err = c.stream.Read(probe[:])
+	n := 0
+	for n < len(p) {
+		got, err := c.stream.Read(p[n:]) // io.ReadFull would hide whether the data or the file ended
+		n += got
+		c.at += int64(got)
+		if err != nil {
+			return n, packedError(err, c.in)
+		}
 	}
-	return n, packedError(err, c.in)
+	return n, nil
 }
 
 func (c *packed) rewind() error {

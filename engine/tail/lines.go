@@ -40,11 +40,11 @@ func (s *stream) fresh(sink Sink) bool {
 		s.fail(err)
 		return false
 	}
-	if v != same {
-		s.restart(sink, fmt.Sprintf("%s %s: reading it again from its first byte", s.path, describe(v, s.mark.end, now.Size())))
-		return s.ready(sink)
+	if v == same || v == cut {
+		return true
 	}
-	return true
+	s.lost(sink, v, now.Size())
+	return s.ready(sink) && s.content != nil
 }
 
 func sameState(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime().Equal(b.ModTime()) }
@@ -159,8 +159,13 @@ func (s *stream) deliver(sink Sink) {
 	sink.Line(s.number, l)
 }
 
-// flush gives a torn last line to the sink.
-func (s *stream) flush(sink Sink) {
+// flush gives a torn last line to the sink. A file too short to tell what it is holds text.
+func (s *stream) flush(ctx context.Context, sink Sink) {
+	if s.content == nil && s.file != nil {
+		s.content = plain{s.file}
+		budget := s.t.options.PassBytes
+		s.read(ctx, sink, &budget)
+	}
 	n := s.long + int64(len(s.carry))
 	if n == 0 {
 		return

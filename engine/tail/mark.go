@@ -46,14 +46,19 @@ func (m *mark) take(c content, end int64) error {
 type verdict uint8
 
 const (
-	same    verdict = iota // what was read is still there
-	cut                    // there are fewer bytes
-	changed                // there are other bytes
+	same      verdict = iota // what was read is still there
+	cut                      // the first bytes are, but there are fewer
+	changed                  // the first bytes are, the last ones are others
+	rewritten                // the first bytes are others
 )
 
 // compare looks for what was read in content.
 func (m *mark) compare(c content) (verdict, error) {
-	if v, err := holds(c, m.head, 0); v != same || err != nil {
+	v, err := holds(c, m.head, 0)
+	if v == changed {
+		v = rewritten
+	}
+	if v != same || err != nil {
 		return v, err
 	}
 	return holds(c, m.tail, m.end-int64(len(m.tail)))

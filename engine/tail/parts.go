@@ -2,7 +2,6 @@ package tail
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 )
 
@@ -38,39 +37,58 @@ func (s *stream) open(sink Sink) bool {
 	return false
 }
 
-// reopen finds the part that was being read by what it holds, under its own name or another. If no file holds it, the stream starts again.
+// reopen finds the part that was being read by what it holds, under its own name or another. If no file holds it, what has its name is
+// read in its stead.
 func (s *stream) reopen(sink Sink) bool {
-	found := false
+	s.gone = true
 	for _, path := range append([]string{s.path}, s.listed...) {
 		f, st, c, err := s.try(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		case err != nil:
+		}
+		s.gone = false
+		v := rewritten
+		if err == nil && c != nil {
+			if v, err = s.mark.compare(c); err != nil {
+				f.Close()
+			}
+		}
+		if err != nil {
 			s.note(err)
 			return false
 		}
-		found = true
-		if c != nil {
-			v, err := s.mark.compare(c)
-			if err != nil {
-				f.Close()
-				s.note(err)
-				return false
-			}
-			if v == same {
-				s.path, s.gone = path, false
-				s.swap(f, st, c)
-				return true
-			}
+		if v == same {
+			s.path = path
+			s.swap(f, st, c)
+			return true
 		}
 		f.Close()
 	}
-	if s.gone = !found; found {
-		s.restart(sink, fmt.Sprintf("%s no longer holds what was read of it: reading it again from its first byte", s.path))
-		return s.open(sink)
+	if s.gone {
+		return false
 	}
-	return false
+	return s.instead(sink)
+}
+
+// instead takes the file that now has the part's name, or the oldest one that was not read yet.
+func (s *stream) instead(sink Sink) bool {
+	f, st, c, err := s.try(s.path)
+	if err == nil && c != nil {
+		v, err := s.mark.compare(c)
+		if err != nil {
+			f.Close()
+			s.note(err)
+			return false
+		}
+		s.swap(f, st, c)
+		s.lost(sink, v, st.Size())
+		return s.file != nil || s.mark.end == 0 && s.open(sink)
+	}
+	if err == nil {
+		f.Close()
+	}
+	s.lost(sink, rewritten, 0)
+	return s.open(sink)
 }
 
 // isDone recognises a part by how it begins, since a rotated part may be compressed into another file and an inode may be used again.

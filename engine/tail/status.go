@@ -11,7 +11,7 @@ type Status struct {
 	Path      string // the file being read
 	Size      int64  // bytes, as last seen; over NFS it may lag behind Offset
 	Offset    int64  // bytes read, without a torn last line
-	Lines     int64  // whole lines since the stream's start or last restart
+	Lines     int64  // lines given to the sink
 	Bad       int64  // of them not readable
 	FirstBad  string // the first bad line, located; "" if none
 	Torn      bool   // the file ends in the middle of a line or of a compressed block

@@ -1,9 +1,11 @@
 package tail
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 
 	"opprof/engine/record"
@@ -68,7 +70,7 @@ func (s *stream) pass(ctx context.Context, sink Sink) {
 		if s.fresh(sink) && !s.read(ctx, sink, &budget) || !next {
 			return
 		}
-		s.flush(sink)
+		s.flush(ctx, sink)
 		s.close()
 		s.done = append(s.done, finished{s.st, s.mark})
 		s.part = part{path: s.path}
@@ -147,9 +149,8 @@ func (s *stream) find() (string, fs.FileInfo) {
 	return "", nil
 }
 
-// verify restarts the stream if the open file no longer holds what was read. Compressed data is compared only when it is read again.
+// verify sees whether the open file still holds what was read. Compressed data is compared only when it is read again.
 func (s *stream) verify(sink Sink, st fs.FileInfo) {
-	before := s.st
 	if s.ended == nil {
 		s.st = st
 	}
@@ -161,7 +162,7 @@ func (s *stream) verify(sink Sink, st fs.FileInfo) {
 			return
 		}
 		if v != same {
-			s.restart(sink, fmt.Sprintf("%s %s: reading it again from its first byte", s.path, describe(v, s.mark.end, st.Size())))
+			s.lost(sink, v, st.Size())
 			return
 		}
 		if s.long > 0 && !reaches(c, s.pos+s.long) {
@@ -169,7 +170,7 @@ func (s *stream) verify(sink Sink, st fs.FileInfo) {
 		}
 	case *packed:
 		if st.Size() < c.raw(0) {
-			s.restart(sink, fmt.Sprintf("%s was cut from %d to %d bytes: reading it again from its first byte", s.path, before.Size(), st.Size()))
+			s.ended = s.st // fresh compares
 		}
 	}
 }
@@ -180,15 +181,8 @@ func reaches(c content, end int64) bool {
 	return n == 1
 }
 
-func describe(v verdict, read, size int64) string {
-	if v == cut {
-		return fmt.Sprintf("was cut to %d bytes, %d were read", size, read)
-	}
-	return "holds other bytes than were read"
-}
-
 // replaced deals with another file under the name of the open one: a copy with the same content goes on where reading stopped, one that
-// took the place of the last name of the open file starts the stream again, and beside one that was renamed away it is the next part.
+// took the place of the last name of the open file is read in its stead, and beside one that was renamed away it is the next part.
 func (s *stream) replaced(sink Sink) {
 	f, st, c, err := s.try(s.path)
 	if err != nil {
@@ -196,17 +190,86 @@ func (s *stream) replaced(sink Sink) {
 		return
 	}
 	s.gone = false
+	v := rewritten
 	if c != nil {
-		v, err := s.mark.compare(c)
-		if err == nil && v == same && (s.pos > 0 || s.content == nil) {
-			s.swap(f, st, c)
+		if v, err = s.mark.compare(c); err != nil {
+			f.Close()
+			s.note(err)
 			return
 		}
 	}
-	f.Close()
-	if now, err := s.file.Stat(); err == nil && unlinked(now) {
-		s.restart(sink, fmt.Sprintf("another file took the place of %s: reading that from its first byte", s.path))
+	now, err := s.file.Stat()
+	replaced := err == nil && unlinked(now)
+	if c == nil || !replaced && (v != same || s.pos == 0) {
+		f.Close()
+		if replaced {
+			s.lost(sink, rewritten, st.Size())
+		}
+		return
 	}
+	s.swap(f, st, c)
+	if v != same {
+		s.lost(sink, v, st.Size())
+	}
+}
+
+// lost deals with a file that no longer holds what was read of it. After a cut, the whole lines that are left were read already, so that
+// reading goes on behind them; compressed data that is cut is a copy that is being made, and is waited for. Other content is read from its
+// first byte.
+func (s *stream) lost(sink Sink, v verdict, size int64) {
+	why := fmt.Sprintf("%s holds other bytes than were read: reading it from its first byte", s.path)
+	c, isPlain := s.content.(plain)
+	switch {
+	case v == cut && !isPlain:
+		return
+	case v == cut:
+		why = fmt.Sprintf("%s was cut to %d bytes, %d were read: going on at its new end", s.path, size, s.pos)
+		at, err := lineStart(c, size)
+		if err != nil {
+			s.fail(err)
+			return
+		}
+		s.resume(c, at)
+	default:
+		if v == rewritten {
+			s.done = append(s.done, finished{s.st, s.mark})
+		}
+		s.close()
+		s.part = part{path: s.path}
+	}
+	s.restarts++
+	sink.Restart(s.number, why)
+}
+
+// resume goes back to a line that begins at a byte before pos. Its number is not known any more.
+func (s *stream) resume(c content, at int64) {
+	if at == 0 {
+		s.done = append(s.done, finished{s.st, s.mark}) // a copy of it is not new
+	}
+	s.pos, s.line, s.long, s.carry = at, -1, 0, s.carry[:0]
+	s.mark = mark{}
+	if at == 0 {
+		s.line = 0
+	} else if err := s.mark.take(c, at); err != nil {
+		s.fail(err)
+	}
+}
+
+// lineStart finds the byte behind the last newline before size, 0 if there is none.
+func lineStart(c content, size int64) (int64, error) {
+	buf := make([]byte, chunkBytes)
+	for end := size; end > 0; {
+		from := max(0, end-chunkBytes)
+		n, err := c.read(buf[:end-from], from)
+		if err != nil && err != io.EOF {
+			return 0, err
+		}
+		if i := bytes.LastIndexByte(buf[:n], '\n'); i >= 0 {
+			return from + int64(i) + 1, nil
+		}
+		end = from
+	}
+	return 0, nil
 }
 
 // try opens a path; content is nil while the file is too short to tell what it is.
@@ -231,15 +294,6 @@ func (s *stream) try(path string) (file, fs.FileInfo, content, error) {
 func (s *stream) swap(f file, st fs.FileInfo, c content) {
 	s.close()
 	s.file, s.st, s.content, s.ended, s.damage, s.carry = f, st, c, nil, nil, s.carry[:0]
-}
-
-// restart voids everything that was read of the stream.
-func (s *stream) restart(sink Sink, why string) {
-	s.close()
-	s.part = part{path: s.path}
-	s.done, s.lines, s.bad, s.firstBad = nil, 0, 0, ""
-	s.restarts++
-	sink.Restart(s.number, why)
 }
 
 // close closes the file and keeps what is known of the part.

@@ -14,7 +14,8 @@ type Sink interface {
 	// Line gives the next line of a stream, bad ones included. Line.Offset and Number count within the file they came from; Number is 0
 	// where reading started in the middle and the number is not known.
 	Line(stream int, l *record.Line)
-	// Restart says that the stream begins again at its first byte: what it gave so far is void and may come again.
+	// Restart says that what comes next does not continue what came before: the file was cut, overwritten or replaced. What was given stays
+	// true of its time; where a file was overwritten in its middle, lines may come again.
 	Restart(stream int, why string)
 }
 
@@ -147,7 +148,7 @@ func (t *Tailer) Flush(ctx context.Context, sink Sink) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.flush(sink)
+		s.flush(ctx, sink)
 	}
 	t.publish(nil)
 	return nil

@@ -274,15 +274,21 @@ func TestFaults(t *testing.T) {
 			f.gives("restart")
 			f.add(name, steps(4, 5))
 			f.gives("4 5")
-			if st := f.status(0); st.Restarts != 1 || st.Lines != 2 {
+			if st := f.status(0); st.Restarts != 1 || st.Lines != 5 {
 				f.t.Errorf("status %+v", st)
 			}
 		}},
 		{"truncated in the middle", func(f *folder) {
 			f.write(name, steps(1, 3))
 			f.gives("1 2 3")
-			f.must(os.Truncate(f.path(name), int64(len(steps(1, 1)))))
-			f.gives("restart 1")
+			f.must(os.Truncate(f.path(name), int64(len(steps(1, 2))-10)))
+			f.gives("restart") // the line that is left was read
+			if st := f.status(0); !st.Torn || st.Offset != int64(len(step(1))) {
+				f.t.Errorf("status %+v", st)
+			}
+			f.must(os.Truncate(f.path(name), int64(len(step(1)))))
+			f.add(name, steps(7, 8))
+			f.gives("7 8")
 		}},
 		{"truncated and grown past the old end between two passes", func(f *folder) {
 			f.write(name, steps(1, 3))
@@ -310,12 +316,34 @@ func TestFaults(t *testing.T) {
 			f.rename("copy.tmp", name)
 			f.gives("10 11 12")
 		}},
-		{"a shorter copy renamed into place starts again", func(f *folder) {
+		{"a shorter copy renamed into place goes on at its end", func(f *folder) {
 			f.write(name, steps(1, 9))
 			f.gives(counted(1, 9))
-			f.write("copy.tmp", steps(1, 2))
+			f.write("copy.tmp", steps(1, 4))
 			f.rename("copy.tmp", name)
-			f.gives("restart 1 2")
+			f.gives("restart")
+			f.add(name, steps(5, 5))
+			f.gives("5")
+		}},
+		{"overwritten in the middle is read again", func(f *folder) {
+			f.write(name, steps(11, 19))
+			f.gives(counted(11, 19))
+			f.overwrite(name, int64(len(steps(11, 16))), steps(27, 29))
+			f.gives("restart " + counted(11, 16) + " 27 28 29")
+		}},
+		{"another file of three bytes, then more of it", func(f *folder) {
+			f.write(name, steps(1, 2))
+			f.gives("1 2")
+			f.write("new.tmp", "{}\n")
+			f.rename("new.tmp", name)
+			f.gives("restart bad")
+			f.add(name, steps(3, 3))
+			f.gives("3")
+		}},
+		{"an odd byte is all there is", func(f *folder) {
+			f.write(name, "(")
+			f.gives("")
+			f.flushes("bad")
 		}},
 		{"rotated: the old inode is read to its end first", func(f *folder) {
 			f.write(name, steps(1, 2))
@@ -380,13 +408,15 @@ func TestFaults(t *testing.T) {
 			f.gives("1")
 			f.gives("")
 		}},
-		{"copied and truncated rotation restarts and finds all again", func(f *folder) {
+		{"rotated by copy and truncation", func(f *folder) {
 			f.write(name, steps(1, 2))
 			f.gives("1 2")
 			f.write(name+".1", steps(1, 2))
 			f.must(os.Truncate(f.path(name), 0))
 			f.add(name, steps(3, 3))
-			f.gives("restart 1 2 3")
+			f.gives("restart 3")
+			f.add(name, steps(4, 4))
+			f.gives("4")
 		}},
 		{"deleted while open", func(f *folder) {
 			f.write(name, steps(1, 1))
