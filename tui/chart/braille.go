@@ -18,9 +18,7 @@ func (s Series) drawBraille(g *Grid, a axis) {
 	if s.Band != nil {
 		dots := newDots(g)
 		s.eachBand(g.W(), func(x int, low, high float64) {
-			for y := dotOf(a.at(high), g.H()); y <= dotOf(a.at(low), g.H()); y++ {
-				dots.Set(canvas.Point{X: 2 * x, Y: y})
-			}
+			rise(dots, 2*x, dotOf(a.at(high), g.H()), dotOf(a.at(low), g.H()))
 		})
 		overlay(g, dots, s.Band.Role)
 	}
@@ -32,27 +30,35 @@ func newDots(g *Grid) *graph.BrailleGrid {
 	return graph.NewBrailleGrid(g.W(), g.H(), 0, 1, 0, 1)
 }
 
-// lineDots joins neighbouring values that are known. A value alone between gaps is as wide as its cell.
+// lineDots joins neighbouring values that are known: each holds the two dots across of its cell, and the step to the next is shared
+// between the two columns of dots that it lies between.
 func lineDots(g *Grid, a axis, values []Value) *graph.BrailleGrid {
 	dots := newDots(g)
-	left := g.W() - len(values)
-	var last *canvas.Point
-	for i, v := range values {
-		if !v.Known {
-			last = nil
-			continue
+	x := 2 * (g.W() - len(values))
+	last := -1
+	for _, v := range values {
+		y := -1
+		if v.Known {
+			y = dotOf(a.at(v.V), g.H())
+			rise(dots, x, y, y)
+			rise(dots, x+1, y, y)
 		}
-		p := canvas.Point{X: 2 * (left + i), Y: dotOf(a.at(v.V), g.H())}
-		dots.Set(p)
-		dots.Set(canvas.Point{X: p.X + 1, Y: p.Y})
-		if last != nil {
-			for _, q := range graph.GetLinePoints(*last, p) {
-				dots.Set(q)
-			}
+		if y >= 0 && last >= 0 {
+			middle := (last + y) / 2
+			rise(dots, x-1, last, middle)
+			rise(dots, x, middle, y)
 		}
-		last = &canvas.Point{X: p.X + 1, Y: p.Y}
+		last = y
+		x += 2
 	}
 	return dots
+}
+
+// rise sets the dots of column x from line a to line b, in either order.
+func rise(dots *graph.BrailleGrid, x, a, b int) {
+	for y := min(a, b); y <= max(a, b); y++ {
+		dots.Set(canvas.Point{X: x, Y: y})
+	}
 }
 
 func overlay(g *Grid, dots *graph.BrailleGrid, role theme.Role) {

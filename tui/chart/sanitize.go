@@ -28,6 +28,11 @@ func Sanitize(s string) string {
 		column++
 	}
 	for i := 0; i < len(s); {
+		if s[i] >= ' ' && s[i] <= '~' {
+			put(rune(s[i]))
+			i++
+			continue
+		}
 		if n := sequenceLen(s[i:]); n > 0 {
 			i += n
 			continue

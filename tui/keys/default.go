@@ -58,6 +58,9 @@ const (
 	Top      ID = "top"
 	Bottom   ID = "bottom"
 	Accept   ID = "accept"
+	Filter   ID = "filter"
+	Next     ID = "next-match"
+	Prev     ID = "prev-match"
 
 	Arm   ID = "arm"
 	ArmOn ID = "arm-on"
@@ -76,7 +79,7 @@ func program() []Binding {
 		{ID: Quit, Keys: []string{"q"}, Help: "quit", Long: "leave the program; a run that it only watches goes on", Group: GroupProgram, Contexts: everywhere, Footer: 99},
 		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
 		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
-		{ID: Help, Keys: []string{"?", "f1"}, Help: "all keys", Long: "show or hide all keys", Group: GroupProgram, Contexts: everywhere, Footer: 98},
+		{ID: Help, Keys: []string{"?", "f1"}, Show: "?", Help: "all keys", Long: "show or hide all keys", Group: GroupProgram, Contexts: everywhere, Footer: 98},
 		{ID: Back, Keys: []string{"esc"}, Help: "back", Long: "one level back: close an overlay, leave a maximised panel, clear a filter", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
 		{ID: Explain, Keys: []string{"e"}, Help: "explain", Long: "say what the figures of the focused panel mean, their unit and source field", Group: GroupProgram, Contexts: everywhere, Footer: 30},
 		{ID: Copy, Keys: []string{"y"}, Help: "copy", Long: "copy the figures of the focused panel to the clipboard (OSC 52)", Group: GroupProgram, Contexts: everywhere},
@@ -145,6 +148,9 @@ func lists() []Binding {
 		{ID: PageUp, Keys: []string{"pgup", "ctrl+u"}, Show: "pgup ^U", Help: "page up", Long: "a page up", Group: GroupLists, Contexts: list},
 		{ID: Top, Keys: []string{"home", "g"}, Help: "top", Long: "to the first line", Group: GroupLists, Contexts: list},
 		{ID: Bottom, Keys: []string{"end", "G"}, Help: "bottom", Long: "to the last line", Group: GroupLists, Contexts: list},
+		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: list, Footer: 20},
+		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList)},
+		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList)},
 		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextDialog), Footer: 40},
 	}
 }
