@@ -55,11 +55,8 @@ BURST_LINES = 32
 BURST_PAUSE_SECONDS = 0.0005
 COST_UNIT_NS = 100
 
-LOOKUPS = ("requests", "queries", "hits") + (
-    "preempted_requests",
-    "preempted_queries",
-    "preempted_hits",
-)
+LOOKUPS = ["requests", "queries", "hits"]
+LOOKUPS += [f"preempted_{name}" for name in LOOKUPS]
 NO_LOOKUPS = dict.fromkeys(LOOKUPS, 0)
 lookup_counters = attrgetter(*LOOKUPS)
 
@@ -583,7 +580,9 @@ def mark_engine_calls() -> None:
 
 def lookups_since(before: tuple, stats) -> dict[str, int]:
     after = lookup_counters(stats)
-    return NO_LOOKUPS if after == before else dict(zip(LOOKUPS, map(sub, after, before)))
+    if after == before:
+        return NO_LOOKUPS
+    return dict(zip(LOOKUPS, map(sub, after, before)))
 
 
 def context_histogram(lengths: list[int], growth: int) -> list[int]:

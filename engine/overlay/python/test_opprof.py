@@ -56,6 +56,7 @@ MODEL = {
     "vocab_size": 512,
     "max_position_embeddings": 262144,
 }
+KINDS = ("first", "middle", "final", "unsplit")
 GRAPH = CUDAGraphStat(
     num_unpadded_tokens=3, num_padded_tokens=4, num_paddings=1, runtime_mode="FULL"
 )
@@ -92,15 +93,16 @@ class Engine:
         self.batches = batches
         self.in_flight = []
         runner = options.get("v2_runner", False)
+        default = AsyncScheduler if batches > 1 else Scheduler
         with mock.patch.object(VllmConfig, "use_v2_model_runner", runner):
-            self.scheduler = (AsyncScheduler if batches > 1 else Scheduler)(
+            self.scheduler = options.get("scheduler_class", default)(
                 config,
                 KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
                 StructuredOutputManager(config),
                 BLOCK,
                 log_stats=options.get("log_stats", True),
             )
-        self.recorder = self.scheduler.opprof
+        self.recorder = getattr(self.scheduler, "opprof", None)
 
     def add(self, name, prompt, outputs=16):
         """Add a request; prompt is its tokens, or how many of its own."""
@@ -186,7 +188,8 @@ class PlainCount:
         resumed = cached.resumed_req_ids
         for name, chunk in output.num_scheduled_tokens.items():
             request = self.scheduler.requests[name]
-            before, after = request.num_computed_tokens, request.num_computed_tokens + chunk
+            before = request.num_computed_tokens
+            after = before + chunk
             contexts.append(after)
             outputs = request.num_output_tokens + request.num_output_placeholders
             if name in resumed:
@@ -195,7 +198,10 @@ class PlainCount:
             if name in new or outputs == 0:
                 whole = after >= request.num_tokens
                 fresh = name in new or name in resumed or not request.is_prefill_chunk
-                kind = ("first", "middle", "unsplit", "final")[2 * whole + (not fresh)]
+                if fresh:
+                    kind = "unsplit" if whole else "first"
+                else:
+                    kind = "final" if whole else "middle"
                 kinds[kind] += 1
                 sizes.append(chunk)
                 unsplit += chunk * (kind == "unsplit")
@@ -209,7 +215,7 @@ class PlainCount:
             "resumed_requests": len(resumed),
             "recompute_tokens": recompute,
             "chunked_prefill": {
-                **{kind: kinds[kind] for kind in ("first", "middle", "final", "unsplit")},
+                **{kind: kinds[kind] for kind in KINDS},
                 "tokens": sum(sizes),
                 "chunk_size_hist": binned(sizes, opprof.CHUNK_EDGES),
                 "chunk_tail_hist": binned(
@@ -314,8 +320,7 @@ def test_file_holds_every_step_between_header_and_footer(engine, batches):
 
 
 def chunks(step):
-    kinds = step["chunked_prefill"]
-    return {kind for kind in ("first", "middle", "final", "unsplit") if kinds[kind]}
+    return {kind for kind in KINDS if step["chunked_prefill"][kind]}
 
 
 def test_chunk_kinds_and_prefix_hits(engine):
