@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"opprof/testdata"
 )
 
 // writtenLines are lines of the recorder, one of each kind and variant.
@@ -47,7 +49,7 @@ func TestAppendIsTheRecordersLine(t *testing.T) {
 	for _, text := range writtenLines {
 		check([]byte(text))
 	}
-	for _, name := range []string{"h200-tp1", "h200-tp2", "h200-tp2-eager", "h200-tp1-experts", "h200-tp1-literal"} {
+	for _, name := range testdata.Recordings() {
 		for _, text := range lines(stream(t, name)) {
 			check(text)
 		}

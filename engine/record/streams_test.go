@@ -2,28 +2,15 @@ package record
 
 import (
 	"bytes"
-	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
-	"github.com/klauspost/compress/zstd"
+	"opprof/testdata"
 )
 
-// stream returns one of the recorded streams of testdata/records whole.
+// stream returns one of the recorded streams whole.
 func stream(t testing.TB, name string) []byte {
 	t.Helper()
-	f, err := os.Open(filepath.Join("..", "..", "testdata", "records", name+".jsonl.zst"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := zstd.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer z.Close()
-	b, err := io.ReadAll(z)
+	b, err := testdata.Recording(name)
 	if err != nil {
 		t.Fatal(err)
 	}
