@@ -27,6 +27,7 @@ type block struct {
 	union          marks
 	minStep        int64
 	maxStep        int64
+	born           uint64                // snapshots of the engine before the block was begun
 	base, latest   atomic.Pointer[cells] // groupings computed so far
 }
 
@@ -39,6 +40,12 @@ func newBlock(capacity int) *block {
 	return &block{
 		times: make([]int64, 0, capacity), periods: make([]int64, 0, capacity), steps: make([]packed, 0, capacity), ordered: true,
 	}
+}
+
+// reuse empties a block that no snapshot holds.
+func (b *block) reuse() *block {
+	clear(b.wide)
+	return &block{times: b.times[:0], periods: b.periods[:0], steps: b.steps[:0], wide: b.wide[:0], ordered: true}
 }
 
 func (b *block) len() int { return len(b.times) }
@@ -73,7 +80,8 @@ func (b *block) add(s *record.Step, at Place) {
 func (b *block) view() *block {
 	v := &block{
 		times: b.times[:b.len():b.len()], periods: b.periods[:b.len():b.len()], steps: b.steps[:b.len():b.len()],
-		wide: b.wide[:len(b.wide):len(b.wide)], ordered: true, union: b.union, minStep: b.minStep, maxStep: b.maxStep,
+		wide: b.wide[:len(b.wide):len(b.wide)], ordered: true, union: b.union,
+		minStep: b.minStep, maxStep: b.maxStep, born: b.born,
 	}
 	if !b.ordered {
 		v.order()

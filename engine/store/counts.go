@@ -118,9 +118,12 @@ func graphMode(s *record.Step) record.GraphMode {
 	return s.Graph.Mode
 }
 
-// finite keeps a number that no JSON line can hold out of every sum.
+// maxUsage is far beyond any share: a damaged number must not make a sum infinite, which JSON cannot hold.
+const maxUsage = 1e9
+
+// finite keeps damaged numbers out of every sum.
 func finite(f float64) float64 {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
+	if math.IsNaN(f) || math.Abs(f) > maxUsage {
 		return 0
 	}
 	return f

@@ -27,8 +27,9 @@ type engine struct {
 	tiers   *tiers
 	windows windows
 
-	version uint64 // of the store, at the last change
-	view    *engineView
+	version   uint64 // of the store, at the last change
+	snapshots uint64 // views given so far
+	view      *engineView
 }
 
 func newEngine(id string, stream, ringSteps int) *engine {
@@ -62,14 +63,21 @@ func (e *engine) add(s *record.Step, p Place) {
 
 func (e *engine) seal() {
 	sealed := e.open.view()
-	if len(e.ring) == e.ringLimit {
-		e.coverNS = max(e.coverNS, e.ring[0].lastNS())
+	if len(e.ring) < e.ringLimit {
+		e.ring = append(e.ring, sealed)
+		e.open = newBlock(blockSteps)
+	} else {
+		oldest := e.ring[0]
+		e.coverNS = max(e.coverNS, oldest.lastNS())
 		copy(e.ring, e.ring[1:])
 		e.ring[len(e.ring)-1] = sealed
-	} else {
-		e.ring = append(e.ring, sealed)
+		if oldest.born == e.snapshots && cap(oldest.steps) >= blockSteps {
+			e.open = oldest.reuse()
+		} else {
+			e.open = newBlock(blockSteps)
+		}
 	}
-	e.open = newBlock(blockSteps)
+	e.open.born = e.snapshots
 }
 
 // mark takes a profile marker; it may come before the engine's first step.
@@ -101,6 +109,7 @@ func (e *engine) snapshot(stream string) *engineView {
 	v.tiers, v.run = e.tiers.view()
 	v.row.FirstStep = v.run.FirstStep
 	v.windows = e.windows.view()
+	e.snapshots++
 	e.view = v
 	return v
 }

@@ -94,7 +94,7 @@ func (s *Store) step(number int, st *stream, step *record.Step) {
 			return
 		}
 	}
-	if !st.sequence.Started {
+	if st.sequence == (Sequence{}) {
 		st.sequence = e.sequence.Join(step)
 	}
 	e.add(step, st.sequence.Next(step))
