@@ -64,7 +64,9 @@ type Overlay struct {
 	lease *os.File
 }
 
-// PythonPath is the value of PYTHONPATH for the server, given the value that it would have without the overlay.
+// PythonPath is the value of PYTHONPATH for the server, given the value that it would have without the overlay. With
+// `python -m`, Python looks into the working folder first: the server must not be started in one that holds a vllm of
+// its own, such as a source checkout, or it must get PYTHONSAFEPATH=1.
 func (o *Overlay) PythonPath(inherited string) string {
 	switch {
 	case o.Dir == "":

@@ -19,9 +19,6 @@ import (
 // findTimeout bounds the question to an interpreter: it imports nothing, but a cold network disk can take seconds.
 const findTimeout = 30 * time.Second
 
-// stateFolder holds backups and state of a patch applied in place, inside the package.
-const stateFolder = ".opprof-patch"
-
 // Site is a folder that holds a vLLM package: site-packages, or a source checkout.
 type Site struct {
 	// Dir is the folder that holds vllm/, with symbolic links resolved.

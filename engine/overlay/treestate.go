@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// stateFolder holds the state and the backups, inside the package.
+const stateFolder = ".opprof-patch"
+
 // treeState is the record of a patch applied in place: enough to tell every file's side and to go back. It is written
 // before the first file changes and removed after the last one is restored.
 type treeState struct {

@@ -45,7 +45,6 @@ type line struct {
 	Runner      string `json:"runner"`
 	Ranks       int64  `json:"tensor_parallel_size"`
 	BlockSize   int64  `json:"block_size"`
-	Async       bool   `json:"async_scheduling"`
 
 	Action    string `json:"action"`
 	AfterStep int64  `json:"after_step"`

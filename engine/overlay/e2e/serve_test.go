@@ -9,71 +9,82 @@ import (
 )
 
 // TestRecorderOnAndOff compares two servers that differ in VLLM_OPPROF_DIR alone, and the recorder's file with what
-// the client and the server count themselves.
+// the client and the server count themselves. Both run at once: most of a start is one process importing.
 func TestRecorderOnAndOff(t *testing.T) {
 	python := vllmPython(t)
-	options := serverOptions{model: makeModel(t, python), overlay: buildOverlay(t, python), ranks: 1, arguments: smallMemory()}
+	model, o := makeModel(t, python), buildOverlay(t, python)
 	var on, off []completion
-	t.Run("on", func(t *testing.T) {
-		dir := t.TempDir()
-		options.layer1, options.kineto = filepath.Join(dir, "layer1"), filepath.Join(dir, "kineto")
-		s := startServer(t, python, options)
-		on = s.deterministicTrace(t)
-		forced := s.forcedLoadInWindow(t)
-		counted := s.metrics(t)
-		s.stop()
-		stream := readStream(t, options.layer1)
-		assertHeader(t, stream, options)
-		assertWholeFile(t, stream)
-		assertCounts(t, stream, slices.Concat(on, forced), counted)
-		assertForced(t, stream)
-		assertWindow(t, stream, options.kineto)
-		checkStream(t, stream)
+	t.Run("servers", func(t *testing.T) {
+		t.Run("on", func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			on = serveWithRecorder(t, python, serverOptions{
+				model: model, overlay: o, ranks: 1, arguments: smallMemory(),
+				layer1: filepath.Join(dir, "layer1"), kineto: filepath.Join(dir, "kineto"),
+			})
+		})
+		t.Run("off", func(t *testing.T) {
+			t.Parallel()
+			s := startServer(t, python, serverOptions{model: model, overlay: o, ranks: 1, arguments: smallMemory()})
+			off = s.deterministicTrace(t)
+			s.stop()
+		})
 	})
-	t.Run("off", func(t *testing.T) {
-		options.layer1, options.kineto = "", ""
-		s := startServer(t, python, options)
-		off = s.deterministicTrace(t)
-		s.stop()
-	})
-	for i := range min(len(on), len(off)) {
+	if len(on) == 0 || len(on) != len(off) {
+		t.Fatalf("%d requests with the recorder, %d without", len(on), len(off))
+	}
+	for i := range on {
 		if !slices.Equal(on[i].TokenIDs, off[i].TokenIDs) {
 			t.Errorf("request %d: tokens with the recorder %v, without %v", i, on[i].TokenIDs, off[i].TokenIDs)
 		}
-	}
-	if len(on) == 0 || len(on) != len(off) {
-		t.Errorf("%d requests with the recorder, %d without", len(on), len(off))
 	}
 }
 
 // TestTwoRanks runs one engine with two workers: still one file, and the same sums.
 func TestTwoRanks(t *testing.T) {
 	python := vllmPython(t)
-	options := serverOptions{
+	serveWithRecorder(t, python, serverOptions{
 		model: makeModel(t, python), overlay: buildOverlay(t, python), ranks: 2, arguments: smallMemory(),
 		layer1: filepath.Join(t.TempDir(), "layer1"),
-	}
-	s := startServer(t, python, options)
-	done := append(s.deterministicTrace(t), s.forcedLoad(t)...)
-	counted := s.metrics(t)
-	s.stop()
-	stream := readStream(t, options.layer1)
-	assertHeader(t, stream, options)
-	assertWholeFile(t, stream)
-	assertCounts(t, stream, done, counted)
-	assertForced(t, stream)
-	checkStream(t, stream)
+	})
 }
 
-// forcedLoadInWindow arms the profiler while the load runs.
-func (s *server) forcedLoadInWindow(t *testing.T) []completion {
+// serveWithRecorder runs one server from start to stop, makes every statement about the file that it leaves, and
+// returns the answers to the deterministic trace.
+func serveWithRecorder(t *testing.T, python string, o serverOptions) []completion {
 	t.Helper()
-	loaded := make(chan []completion, 1)
-	go func() { loaded <- s.forcedLoad(t) }()
-	if _, err := s.call(t.Context(), http.MethodPost, "/start_profile", nil); err != nil {
+	s := startServer(t, python, o)
+	traced := s.deterministicTrace(t)
+	forced := s.forcedLoadInWindow(t, o.kineto != "")
+	counted := s.metrics(t)
+	s.stop()
+	stream := readStream(t, o.layer1)
+	assertHeader(t, stream, o)
+	assertWholeFile(t, stream)
+	assertCounts(t, stream, slices.Concat(traced, forced), counted)
+	assertForced(t, stream)
+	if o.kineto != "" {
+		assertWindow(t, stream, o.kineto)
+	}
+	checkStream(t, stream)
+	return traced
+}
+
+// forcedLoadInWindow arms the profiler, where there is one, while the load runs.
+func (s *server) forcedLoadInWindow(t *testing.T, profiled bool) []completion {
+	t.Helper()
+	if !profiled {
+		return s.forcedLoad(t)
+	}
+	armed := make(chan error, 1)
+	go func() {
+		_, err := s.call(t.Context(), http.MethodPost, "/start_profile", nil)
+		armed <- err
+	}()
+	done := s.forcedLoad(t)
+	if err := <-armed; err != nil {
 		t.Error(err)
 	}
-	done := <-loaded
 	if _, err := s.call(t.Context(), http.MethodPost, "/stop_profile", nil); err != nil {
 		t.Error(err)
 	}
@@ -84,7 +95,7 @@ func assertHeader(t *testing.T, s stream, o serverOptions) {
 	t.Helper()
 	h := s.header
 	if h.VLLMVersion != o.overlay.Site.PublicVersion() || h.PatchHash != o.overlay.PatchHash || h.Runner != "v1" ||
-		h.Ranks != int64(o.ranks) || h.BlockSize != 32 || !h.Async {
+		h.Ranks != int64(o.ranks) || h.BlockSize != 32 {
 		t.Errorf("header %+v", h)
 	}
 }

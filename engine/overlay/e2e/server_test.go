@@ -45,7 +45,8 @@ func vllmPython(t testing.TB) string {
 	return python
 }
 
-// buildOverlay makes an overlay of the interpreter's vLLM that lasts as long as the test.
+// buildOverlay makes an overlay of the interpreter's vLLM, at the place where a launch would have it: vLLM's compile
+// cache hashes paths, so that a new place would make every start compile anew.
 func buildOverlay(t testing.TB, python string) *overlay.Overlay {
 	t.Helper()
 	p, err := overlay.Embedded()
@@ -56,7 +57,11 @@ func buildOverlay(t testing.TB, python string) *overlay.Overlay {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, err := overlay.NewCache(filepath.Join(t.TempDir(), "overlay"), time.Now).Build(t.Context(), p, s)
+	root, err := overlay.CacheRoot(os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := overlay.NewCache(root, time.Now).Build(t.Context(), p, s)
 	if err != nil {
 		t.Fatal(err)
 	}
