@@ -1,8 +1,6 @@
 package record
 
-import (
-	"strconv"
-)
+import "strconv"
 
 // Append appends the line as the recorder writes it, without its newline, and returns the extended slice: this field order, no spaces.
 // Optional parts that the line does not hold are left out, so that a step of an older layout keeps that layout. What a Line cannot

@@ -1,9 +1,6 @@
 package record
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // DecodeStats counts what a Decoder saw.
 type DecodeStats struct {
@@ -171,16 +168,13 @@ func (d *Decoder) scanTyped(name string, into *Line) Kind {
 	return kind
 }
 
-// intern returns the engine id as a string that is allocated once.
-func (d *Decoder) intern(id []byte) string { return d.engines.intern(id) }
-
+// Limits of what is kept for a stream that names a new engine in every line.
 const (
-	maxInterned   = 256 // bytes of an opening that is worth keeping
-	maxInternIDs  = 1024
-	internedBytes = 1024
+	maxIDs     = 1024
+	maxIDBytes = 1024
 )
 
-// interner keeps the strings it has returned. A stream that names a new engine in every line is not kept whole.
+// interner keeps the engine ids it has returned, so that each is allocated once.
 type interner struct {
 	ids map[string]string
 }
@@ -189,11 +183,11 @@ func (n *interner) intern(id []byte) string {
 	if s, ok := n.ids[string(id)]; ok {
 		return s
 	}
-	s := strings.Clone(string(id))
-	if len(id) > internedBytes {
+	s := string(id)
+	if len(id) > maxIDBytes {
 		return s
 	}
-	if n.ids == nil || len(n.ids) >= maxInternIDs {
+	if n.ids == nil || len(n.ids) >= maxIDs {
 		n.ids = make(map[string]string)
 	}
 	n.ids[s] = s

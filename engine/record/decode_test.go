@@ -168,11 +168,11 @@ func TestNoAllocationPerStep(t *testing.T) {
 
 func TestManyEngineIDsAreNotKept(t *testing.T) {
 	d := NewDecoder("ids")
-	for i := range 3 * maxInternIDs {
-		d.intern([]byte(strings.Repeat("x", i%100) + string(rune('0'+i))))
+	for i := range 3 * maxIDs {
+		d.engines.intern([]byte(strings.Repeat("x", i%100) + string(rune('0'+i))))
 	}
-	if n := len(d.engines.ids); n > maxInternIDs {
-		t.Errorf("%d ids kept, want at most %d", n, maxInternIDs)
+	if n := len(d.engines.ids); n > maxIDs {
+		t.Errorf("%d ids kept, want at most %d", n, maxIDs)
 	}
 }
 

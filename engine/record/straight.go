@@ -1,8 +1,6 @@
 package record
 
-import (
-	"encoding/binary"
-)
+import "encoding/binary"
 
 // straight reads a step line as the recorder writes it: this field order, no spaces, no escapes. It returns the position after the
 // closing brace, or miss at the first surprise; then s holds nothing of use and the line is for the scanner. b may go on behind the line.
@@ -68,10 +66,10 @@ func (d *Decoder) opening(b []byte, s *Step) int {
 			return miss
 		}
 	}
-	if i >= len(b) || i > maxInterned {
+	if i >= len(b) || i > len(start)+maxIDBytes {
 		return miss
 	}
-	d.lastEngine = d.intern(b[len(start):i])
+	d.lastEngine = d.engines.intern(b[len(start):i])
 	d.lastOpening = append(d.lastOpening[:0], b[:i+1]...)
 	s.EngineID = d.lastEngine
 	return i + 1
