@@ -14,7 +14,7 @@ mkdir -p "$dir"
 exec 9>"$dir/.lock"
 flock 9
 if [[ -e $done_mark ]]; then
-    exit 0
+	exit 0
 fi
 
 python3 -m venv "$dir"
