@@ -34,7 +34,7 @@ func newSource(ctx context.Context, r io.Reader) *source {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &source{full: make(chan block, blocks), free: make(chan []byte, blocks), cancel: cancel, done: make(chan struct{})}
 	for range blocks {
-		s.free <- make([]byte, blockBytes)
+		s.free <- nil
 	}
 	go s.run(ctx, r)
 	return s
@@ -61,6 +61,9 @@ func (s *source) run(ctx context.Context, r io.Reader) {
 		case buf = <-s.free:
 		case <-ctx.Done():
 			return
+		}
+		if buf == nil {
+			buf = make([]byte, blockBytes)
 		}
 		n, err := io.ReadFull(in, buf)
 		if errors.Is(err, io.ErrUnexpectedEOF) && n > 0 && !isCut(in) {

@@ -18,7 +18,7 @@ type window struct {
 }
 
 func newWindow(src *source, limit int64) *window {
-	return &window{src: src, buf: make([]byte, 0, 2*blockBytes), limit: limit}
+	return &window{src: src, buf: nil, limit: limit}
 }
 
 func (w *window) offset() int64 { return w.base + int64(w.pos) }

@@ -1,0 +1,119 @@
+package join
+
+import (
+	"opprof/traces/family"
+	"opprof/traces/rank"
+)
+
+// Window is one capture on all its ranks, tied to the steps it saw.
+type Window struct {
+	Group
+	Join       Joined
+	Iterations []Iteration
+}
+
+// Iteration is one labelled step on all ranks. Index i of Ranks is rank Group.Ranks[i]; nil where a rank lacks it.
+type Iteration struct {
+	Label  rank.Label
+	Warmup bool
+	Ranks  []*rank.Iteration
+
+	Critical        int   // index of the rank with the largest union
+	CriticalNS      int64 // that union: the critical path
+	Slowest         int   // index of the rank with the most work without collectives, which the others wait for
+	NonCollectiveNS int64 // the largest union without collectives
+	SpreadNS        int64 // largest minus smallest union without collectives
+	WaitNS          int64 // largest collective time of a rank beyond the smallest: waiting, not moving data
+
+	Step       *Step  // nil when not joined
+	ResidualNS *int64 // step period minus critical path; nil when either is unknown
+}
+
+// OverlapNS is by how much the family unions of the critical rank exceed its union: work of two families at the same time. Family unions
+// minus overlap plus residual are the step period, to the nanosecond.
+func (it *Iteration) OverlapNS() int64 {
+	r := it.Ranks[it.Critical]
+	if r == nil {
+		return 0
+	}
+	var sum int64
+	for f := range family.Count {
+		sum += r.Families[f].UnionNS
+	}
+	return sum - r.Total.UnionNS
+}
+
+// NewWindow ties a group to the steps of its engine. Labels must agree between the ranks; where they do not, the join is refused.
+func NewWindow(g Group, steps []Step, markers []Marker) Window {
+	w := Window{Group: g}
+	n := 0
+	for _, b := range g.Ranks {
+		n = max(n, len(b.Iterations))
+	}
+	for i := range n {
+		w.Iterations = append(w.Iterations, g.iteration(i))
+	}
+	lead := g.Ranks[0]
+	if b, i := g.disagreement(); b != nil {
+		w.Join = Joined{Reason: "label " + b.Iterations[i].Label.Text + " of " + b.File + " differs from that of " + lead.File}
+		return w
+	}
+	for _, b := range g.Ranks {
+		if len(b.Iterations) > len(lead.Iterations) {
+			lead = b
+		}
+	}
+	w.Join = Steps(lead.Iterations, steps, markers)
+	for i := range w.Join.Steps {
+		it, s := &w.Iterations[i], &w.Join.Steps[i]
+		it.Step = s
+		if s.PeriodNS != nil {
+			residual := *s.PeriodNS - it.CriticalNS
+			it.ResidualNS = &residual
+		}
+	}
+	return w
+}
+
+// disagreement finds a rank whose k-th label is not that of the first rank.
+func (g Group) disagreement() (*rank.Breakdown, int) {
+	for _, b := range g.Ranks[1:] {
+		for i := range min(len(b.Iterations), len(g.Ranks[0].Iterations)) {
+			if b.Iterations[i].Label.Text != g.Ranks[0].Iterations[i].Label.Text {
+				return b, i
+			}
+		}
+	}
+	return nil, 0
+}
+
+func (g Group) iteration(i int) Iteration {
+	it := Iteration{Ranks: make([]*rank.Iteration, len(g.Ranks)), CriticalNS: -1, NonCollectiveNS: -1}
+	least, leastCollective, mostCollective := int64(-1), int64(-1), int64(0)
+	for k, b := range g.Ranks {
+		if i >= len(b.Iterations) {
+			continue
+		}
+		r := &b.Iterations[i]
+		it.Ranks[k] = r
+		it.Label, it.Warmup = r.Label, r.Warmup
+		if r.Total.UnionNS > it.CriticalNS {
+			it.Critical, it.CriticalNS = k, r.Total.UnionNS
+		}
+		work := r.NonCollective.UnionNS
+		if work > it.NonCollectiveNS {
+			it.Slowest, it.NonCollectiveNS = k, work
+		}
+		if least < 0 || work < least {
+			least = work
+		}
+		c := r.Families[family.Collective].UnionNS
+		mostCollective = max(mostCollective, c)
+		if leastCollective < 0 || c < leastCollective {
+			leastCollective = c
+		}
+	}
+	it.SpreadNS = it.NonCollectiveNS - max(least, 0)
+	it.WaitNS = mostCollective - max(leastCollective, 0)
+	return it
+}
