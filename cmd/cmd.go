@@ -42,6 +42,11 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
+		newDemo(env),
+		newAttach(env),
+		newReview(env),
+		newCheck(env),
+		newPatch(env),
 		newConfig(env),
 		newInfo(env),
 		newVersion(env),
@@ -57,6 +62,7 @@ func noSuchCommand(c *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := c.CommandPath() + " --help"
+	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = c.CommandPath() + " " + strings.Join(near, ", ")
 	}

@@ -41,13 +41,13 @@ var leaves = map[string][]string{
 	"engine/unit":       nil,
 	"engine/record":     nil,
 	"engine/rundir":     nil,
-	"engine/tail":       {"engine/record"},
+	"engine/tail":       {"engine/record", "engine/rundir"},
 	"engine/store":      {"engine/record"},
-	"engine/index":      {"engine/record", "engine/store"},
+	"engine/index":      {"engine/record", "engine/rundir", "engine/store"},
 	"engine/overlay":    {"engine/rundir"},
 	"tui/theme":         nil,
 	"tui/keys":          nil,
-	"tui/layout":        nil,
+	"tui/layout":        {"tui/chart"},
 	"tui/chart":         {"tui/theme", "engine/unit"},
 	"testdata":          nil,
 	"cmd/opprof":        {"cmd"},
@@ -57,7 +57,9 @@ var leaves = map[string][]string{
 // wrongImports says what is wrong with a package's direct imports, in sentences.
 func wrongImports(dir string, imports []string) []string {
 	var wrong []string
-	blame := func(imported, why string) { wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", dir, imported, why)) }
+	blame := func(imported, why string) {
+		wrong = append(wrong, fmt.Sprintf("%s imports %s: %s", dir, imported, why))
+	}
 	allowed, isLeaf := leaves[dir]
 	for _, imported := range imports {
 		for _, rule := range only {

@@ -70,3 +70,12 @@ func (e *Env) terminalSize() (columns, rows int) {
 }
 
 func (e *Env) places() rundir.Places { return rundir.Places{Env: e.Getenv, UID: os.Getuid()} }
+
+// indexDir is where indexes of streams in folders that are not ours go, "" when the user has no cache.
+func (e *Env) indexDir() string {
+	dir, err := e.places().IndexCache()
+	if err != nil {
+		return ""
+	}
+	return dir
+}

@@ -28,6 +28,14 @@ type preferences struct {
 	mouse      bool
 }
 
+// location is the zone of the times shown.
+func (p *preferences) location() *time.Location {
+	if p.timeZone == "utc" {
+		return time.UTC
+	}
+	return time.Local
+}
+
 // setting is one preference: the key in the file; --key with dashes is its flag and OPPROF_KEY its variable.
 type setting struct {
 	key     string

@@ -53,7 +53,7 @@ func (s *summary) identity() *table {
 	line("run", orDash(d.ID), d.Kind)
 	line("path", d.Path)
 	line("model", orDash(d.Model), parallel(d), orDash(d.GraphMode), "vLLM "+orDash(d.VLLMVersion), patched(d))
-	line("time", unit.Date(run.FirstNS, s.zone)+" to "+unit.Date(run.LastNS, s.zone), s.zone.String(), lasted(run))
+	line("time", unit.Date(run.FirstNS, s.zone)+" to "+unit.Date(run.LastNS, s.zone)+" "+zoneName(run.LastNS, s.zone), lasted(run))
 	line("state", s.frame.State.Name+stalledFor(&s.frame.State), s.rates())
 	line("records", s.records()...)
 	return t
@@ -89,6 +89,9 @@ func lasted(c *store.Counts) string {
 	return unit.Duration(c.LastNS - c.FirstNS)
 }
 
+// zoneName is the zone's short name at that time.
+func zoneName(ns int64, zone *time.Location) string { return time.Unix(0, ns).In(zone).Format("MST") }
+
 func stalledFor(st *store.State) string {
 	if st.StalledNS == 0 {
 		return ""
@@ -109,21 +112,15 @@ func (s *summary) records() []string {
 	for _, stream := range s.run.Streams {
 		bytes += stream.Bytes
 	}
-	var loss store.Loss
-	for _, e := range s.frame.Engines {
-		loss.Dropped += e.Loss.Dropped
-		loss.BadLines += e.Loss.BadLines
-		loss.Gaps += e.Loss.Gaps
-		loss.Backward += e.Loss.Backward
-		loss.Unknown += e.Loss.Unknown
-	}
+	loss := &s.frame.Loss
 	parts := []string{fmt.Sprintf("%s of %s, %s", plural(s.frame.Run.Counts.Steps, "step"), plural(int64(len(s.frame.Engines)), "engine"), unit.Bytes(bytes))}
+	parts = append(parts, unit.Count(loss.Dropped)+" dropped")
 	for _, l := range []struct {
 		n    int64
 		what string
-	}{{loss.Dropped, "dropped"}, {loss.BadLines, "bad lines"}, {loss.Gaps, "gaps in the step index"}, {loss.Backward, "restarts"}, {loss.Unknown, "lines of unknown type"}} {
-		if l.n > 0 || l.what == "dropped" {
-			parts = append(parts, unit.Count(l.n)+" "+l.what)
+	}{{loss.BadLines, "bad line"}, {loss.Gaps, "index gap"}, {loss.Backward, "restart"}, {loss.Unknown, "unknown line"}, {loss.Unplaced, "unplaced step"}} {
+		if l.n > 0 {
+			parts = append(parts, plural(l.n, l.what))
 		}
 	}
 	return parts
@@ -143,9 +140,21 @@ func (s *summary) numbers() *table {
 	if f.Run.Counts.Steps == 0 {
 		return t
 	}
-	now, span, run := &f.Now, &f.Span, &f.Run
-	t.row("", "step "+unit.Count(now.StepIndex), "last "+unit.Duration(f.ToNS-f.FromNS), "run")
-	each := func(name, now string, of func(*store.Summary) string) { t.row(name, now, of(span), of(run)) }
+	now := &f.Now
+	whole := f.Span.Counts.Steps == f.Run.Counts.Steps // the columns show all there is: one stretch says it
+	each := func(name, now string, of func(*store.Summary) string) {
+		if whole {
+			t.row(name, now, of(&f.Run))
+			return
+		}
+		t.row(name, now, of(&f.Span), of(&f.Run))
+	}
+	each("", "step "+unit.Count(now.StepIndex), func(x *store.Summary) string {
+		if x == &f.Run {
+			return "run"
+		}
+		return "last " + unit.Duration(f.ToNS-f.FromNS)
+	})
 	count := func(name string, now int64, of func(*store.Counts) int64) {
 		each(name, unit.Count(now), func(x *store.Summary) string { return unit.Count(of(&x.Counts)) })
 	}

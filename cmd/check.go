@@ -1,0 +1,100 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"opprof/cmd/session"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+)
+
+type checkOptions struct {
+	json bool
+}
+
+func newCheck(env *Env) *cobra.Command {
+	o := &checkOptions{}
+	c := &cobra.Command{
+		Use:   "check PATH…",
+		Short: "Check that the records of runs hold together",
+		Long: `Reads every Layer-1 stream below the given paths and checks what must be true of each: step indices without gaps, sums that agree,
+block counts, graph buckets, clocks, the footer. Exits with 3 when something does not hold. A missing footer (the server was killed, or
+still runs) is only mentioned.
+
+` + runArgument,
+		Example: `  opprof check RUN
+  opprof check --json RUN      # one JSON object, for scripts`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return nil
+			}
+			return WithHint(usageErrorf("%s takes at least one PATH", c.CommandPath()), c.CommandPath()+" --help")
+		},
+		ValidArgsFunction: completeRuns(env),
+		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args) },
+	}
+	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return c
+}
+
+func (o *checkOptions) run(ctx context.Context, env *Env, args []string) error {
+	report := &session.CheckReport{Schema: 1, Files: []session.FileCheck{}}
+	for _, arg := range args {
+		run, err := env.openRun(arg)
+		if err != nil {
+			return err
+		}
+		if len(run.Streams) == 0 {
+			return fmt.Errorf("cannot check %s: it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)", run.Path)
+		}
+		if err := report.AddRun(ctx, run); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		if err := printJSON(env.Stdout, report); err != nil {
+			return err
+		}
+	} else if err := checkTable(report).write(env.Stdout); err != nil {
+		return err
+	}
+	switch {
+	case report.Unreadable() > 0:
+		return fmt.Errorf("cannot check: %s could not be read to the end", plural(int64(report.Unreadable()), "stream"))
+	case report.Violated():
+		return WithCode(errSilent, ExitCheck)
+	}
+	return nil
+}
+
+func checkTable(report *session.CheckReport) *table {
+	t := &table{}
+	for i := range report.Files {
+		f := &report.Files[i]
+		verdict := "holds"
+		if len(f.Violations) > 0 {
+			verdict = "DOES NOT HOLD"
+		}
+		t.line("%s  %s", chart.Sanitize(f.Path), verdict)
+		t.line("  engine %s   %s   %s dropped   %s", orDash(chart.Sanitize(f.EngineID)), plural(f.Steps, "step"), unit.Count(f.Dropped), plural(f.BadLines, "bad line"))
+		if f.Error != "" {
+			t.line("  %s", chart.Sanitize(f.Error))
+		}
+		if f.FirstBad != "" {
+			t.line("  first bad line: %s", chart.Sanitize(f.FirstBad))
+		}
+		if f.MissingFooter {
+			t.line("  no footer: the server was killed or is still running")
+		}
+		for _, name := range slices.Sorted(maps.Keys(f.Violations)) {
+			v := f.Violations[name]
+			t.line("  %-16s %s, first at step %s: %s", name, plural(v.Count, "time"), unit.Count(v.FirstStep), chart.Sanitize(v.Detail))
+		}
+	}
+	return t
+}

@@ -1,0 +1,155 @@
+package cmd
+
+import (
+	"encoding"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"opprof/cmd/session"
+)
+
+var update = flag.Bool("update", false, "rewrite generated documents and goldens")
+
+const jsonDoc = "../docs/json.md"
+
+// docs/json.md is made of the types that are printed and of the comments on their fields.
+func TestJSONDocument(t *testing.T) {
+	d := &jsonDocument{comments: map[string]string{}, seen: map[reflect.Type]bool{}}
+	for _, file := range []string{
+		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
+		"../engine/record/check.go", "session/check.go", "screen.go", "info.go",
+	} {
+		d.readComments(t, file)
+	}
+	d.text.WriteString(jsonDocHead)
+	d.section("## `--once --json` of demo, attach and review", reflect.TypeFor[page]())
+	d.section("## `check --json`", reflect.TypeFor[session.CheckReport]())
+	d.section("## `info --json`", reflect.TypeFor[facts]())
+	for _, missing := range d.untagged {
+		t.Errorf("%s is printed without a name of its own: give it a json tag", missing)
+	}
+	if *update {
+		if err := os.WriteFile(jsonDoc, []byte(d.text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	have, err := os.ReadFile(jsonDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != d.text.String() {
+		t.Errorf("%s is not what the types say: run go test ./cmd -run TestJSONDocument -update", jsonDoc)
+	}
+}
+
+const jsonDocHead = `# JSON for scripts
+
+Every ` + "`--json`" + ` prints one object with ` + "`schema`" + `, which is 1 here. New fields may be added under the same number; a script should ignore those it does
+not know. Times are integer nanoseconds, ` + "`*_ns`" + ` since 1970 unless they are lengths of time. What is not known is ` + "`null`" + ` or as its line says, never 0.
+This file is generated from the program's types.
+
+`
+
+type jsonDocument struct {
+	text     strings.Builder
+	comments map[string]string // Type.Field
+	seen     map[reflect.Type]bool
+	pending  []reflect.Type
+	untagged []string
+}
+
+func (d *jsonDocument) readComments(t *testing.T, path string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		structure, ok := spec.Type.(*ast.StructType)
+		if !ok {
+			return true
+		}
+		for _, field := range structure.Fields.List {
+			for _, name := range field.Names {
+				d.comments[spec.Name.Name+"."+name.Name] = strings.TrimSpace(field.Comment.Text())
+			}
+		}
+		return true
+	})
+}
+
+// section documents a type and, below it, every type that it leads to and that has not been documented yet.
+func (d *jsonDocument) section(title string, root reflect.Type) {
+	fmt.Fprintf(&d.text, "%s\n\n", title)
+	d.pending = []reflect.Type{root}
+	for first := true; len(d.pending) > 0; first = false {
+		t := d.pending[0]
+		d.pending = d.pending[1:]
+		if d.seen[t] {
+			continue
+		}
+		d.seen[t] = true
+		if !first {
+			fmt.Fprintf(&d.text, "### %s\n\n", t.Name())
+		}
+		d.text.WriteString("| field | type | |\n|---|---|---|\n")
+		d.fields(t)
+		d.text.WriteString("\n")
+	}
+}
+
+func (d *jsonDocument) fields(t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous {
+			d.fields(f.Type)
+			continue
+		}
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		if name == "" {
+			d.untagged = append(d.untagged, t.Name()+"."+f.Name)
+		}
+		comment := strings.ReplaceAll(d.comments[t.Name()+"."+f.Name], "\n", " ")
+		fmt.Fprintf(&d.text, "| `%s` | %s | %s |\n", name, d.typeName(f.Type), comment)
+	}
+}
+
+func (d *jsonDocument) typeName(t reflect.Type) string {
+	if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
+		return "string"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.typeName(t.Elem()) + " or null"
+	case reflect.Slice:
+		return "list of " + d.typeName(t.Elem())
+	case reflect.Array:
+		return fmt.Sprintf("%d of %s", t.Len(), d.typeName(t.Elem()))
+	case reflect.Map:
+		return "object of " + d.typeName(t.Elem()) + " by name"
+	case reflect.Struct:
+		d.pending = append(d.pending, t)
+		return t.Name()
+	case reflect.Float64:
+		return "number"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "string"
+	}
+	return "integer"
+}

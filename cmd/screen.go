@@ -1,0 +1,182 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"opprof/cmd/session"
+	"opprof/engine/rundir"
+	"opprof/engine/store"
+	"opprof/tui"
+	"opprof/tui/theme"
+)
+
+// screenOptions are the flags of every command that opens a screen.
+type screenOptions struct {
+	once        bool
+	json        bool
+	engine      string
+	span        time.Duration
+	columns     int
+	step        int64
+	preferences *preferenceFlags
+}
+
+const (
+	defaultColumns = 60
+	maxColumns     = 10_000
+	liveSpan       = 60 * time.Second
+)
+
+const screenHelp = `Without a terminal, or with --once, it prints a summary and ends. --once --json prints the same values as one JSON object.`
+
+// bind adds the flags. A screen of a live run shows the last minute, one of a finished run all of it.
+func (o *screenOptions) bind(c *cobra.Command, span time.Duration) {
+	flags := c.Flags()
+	flags.BoolVar(&o.once, "once", false, "print a summary instead of opening the screen")
+	flags.BoolVar(&o.json, "json", false, "with --once: print one JSON object")
+	flags.StringVar(&o.engine, "engine", "", "with --once: only this engine (default all, merged)")
+	flags.DurationVar(&o.span, "span", span, "with --once: time that the columns cover; 0 is the whole run")
+	flags.IntVar(&o.columns, "columns", defaultColumns, "with --once: at most so many columns")
+	flags.Int64Var(&o.step, "step", 0, "with --once: end with this step; 0 is the newest")
+	o.preferences = bindPreferences(flags)
+}
+
+// resolve checks the flags before anything is opened.
+func (o *screenOptions) resolve(env *Env) (*preferences, error) {
+	switch {
+	case o.columns < 1 || o.columns > maxColumns:
+		return nil, usageErrorf("--columns: want 1 to %d, got %d", maxColumns, o.columns)
+	case o.span < 0:
+		return nil, usageErrorf("--span: want a duration, 0 or more, got %s", o.span)
+	case o.step < 0:
+		return nil, usageErrorf("--step: want a step index, got %d", o.step)
+	}
+	p, _, err := o.preferences.resolve(env)
+	return p, err
+}
+
+// plain reports whether a summary is to be printed instead of a screen.
+func (o *screenOptions) plain(env *Env) bool { return o.once || o.json || !env.interactive() }
+
+// show opens the screen on a session, or prints its summary.
+func (o *screenOptions) show(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
+	if o.plain(env) {
+		return o.print(ctx, env, p, s)
+	}
+	return errors.Join(runScreen(ctx, env, p, s), s.Close())
+}
+
+// page is what --once --json prints.
+type page struct {
+	Schema int64              `json:"schema"`
+	Run    rundir.Description `json:"run"`
+	Frame  *store.Frame       `json:"frame"`
+}
+
+// newPage makes a page whose lists are lists, also where they are empty.
+func newPage(run rundir.Description, frame *store.Frame) page {
+	f := *frame
+	f.Engines, f.Columns, f.Windows = list(f.Engines), list(f.Columns), list(f.Windows)
+	run.Streams, run.Traces, run.Problems = list(run.Streams), list(run.Traces), list(run.Problems)
+	return page{Schema: 1, Run: run, Frame: &f}
+}
+
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
+	if err := s.Wait(ctx); err != nil {
+		return err
+	}
+	frame, err := o.frame(ctx, s)
+	if err != nil {
+		return err
+	}
+	run := s.Run()
+	if o.json {
+		err = printJSON(env.Stdout, newPage(run, frame))
+	} else {
+		err = (&summary{run: run, frame: frame, zone: p.location()}).write(env.Stdout)
+	}
+	if err == nil && run.Kind == session.KindFinished && frame.Run.Counts.Steps == 0 {
+		return WithHint(fmt.Errorf("%s holds no step that could be read", run.Path), "opprof check "+run.Path+" says why")
+	}
+	return err
+}
+
+func (o *screenOptions) frame(ctx context.Context, s *session.Session) (*store.Frame, error) {
+	q := store.Query{Engine: o.engine, SpanNS: int64(o.span), Columns: o.columns}
+	if o.step > 0 {
+		atNS, ok, err := s.AtStep(ctx, o.engine, o.step)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, usageErrorf("--step: the run has no step %d", o.step)
+		}
+		q.AtNS = atNS
+	}
+	frame, err := s.Frame(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	if o.engine != "" && !hasEngine(frame, o.engine) {
+		return nil, usageErrorf("--engine: the run has no engine %q; it has %s", o.engine, engineNames(frame))
+	}
+	return frame, nil
+}
+
+func hasEngine(f *store.Frame, id string) bool {
+	for i := range f.Engines {
+		if f.Engines[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func engineNames(f *store.Frame) string {
+	names := "none"
+	for i := range f.Engines {
+		if i == 0 {
+			names = f.Engines[i].ID
+			continue
+		}
+		names += ", " + f.Engines[i].ID
+	}
+	return names
+}
+
+func syncOutput(p *preferences) tui.SyncOutput {
+	switch p.syncOutput {
+	case "on":
+		return tui.SyncOn
+	case "off":
+		return tui.SyncOff
+	}
+	return tui.SyncAuto
+}
+
+// runScreen shows the screen until the reader quits. A signal ends it too, with the terminal put back.
+func runScreen(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
+	err := tui.Run(ctx, s, tui.Options{
+		Theme: theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},
+		Env:   env.Getenv,
+		Zone:  p.location(),
+		Sync:  syncOutput(p),
+		Now:   env.Now,
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}

@@ -1,0 +1,125 @@
+package cmd
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"opprof/testdata"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"opprof": func() { os.Exit(int(Main(OS()))) },
+	})
+}
+
+// The scripts run the whole program as a process of its own, without a terminal.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "../testdata/scripts",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			env.Setenv("HOME", home)
+			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
+			env.Setenv("OPPROF_RUNS", filepath.Join(env.WorkDir, "runs"))
+			env.Setenv("OPPROF_TIME_ZONE", "utc")
+			return os.MkdirAll(filepath.Join(env.WorkDir, "tmp"), 0o700)
+		},
+		Condition: func(name string) (bool, error) {
+			if name != "root" {
+				return false, fmt.Errorf("unknown condition %q", name)
+			}
+			return os.Geteuid() == 0, nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":     exits,
+			"recording": writeRecording,
+			"fill":      fill,
+			"same":      same,
+		},
+	})
+}
+
+// exits CODE PROGRAM ARG… runs a program that must end with CODE.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := "0"
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = strconv.Itoa(exit.ExitCode())
+	case err != nil:
+		ts.Fatalf("cannot run %s: %v", args[1], err)
+	}
+	if code != args[0] {
+		ts.Fatalf("%s exited with %s, want %s", strings.Join(args[1:], " "), code, args[0])
+	}
+}
+
+// recording NAME FILE [FIRST LAST] writes a recorded stream, or its lines FIRST to LAST, counted from 1.
+func writeRecording(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 && len(args) != 4 {
+		ts.Fatalf("usage: recording NAME FILE [FIRST LAST]")
+	}
+	stream, err := testdata.Recording(args[0])
+	ts.Check(err)
+	if len(args) == 4 {
+		first, err := strconv.Atoi(args[2])
+		ts.Check(err)
+		last, err := strconv.Atoi(args[3])
+		ts.Check(err)
+		stream = bytes.Join(bytes.SplitAfter(stream, []byte("\n"))[first-1:last], nil)
+	}
+	path := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	ts.Check(appendTo(path, stream))
+}
+
+// fill FILE TEXT COUNT appends TEXT (a Go string) COUNT times.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: fill FILE TEXT COUNT")
+	}
+	text, err := strconv.Unquote(`"` + args[1] + `"`)
+	ts.Check(err)
+	n, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	path := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
+	ts.Check(appendTo(path, bytes.Repeat([]byte(text), n)))
+}
+
+// same FILE FILE compares two files after squeezing blanks.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: same FILE FILE")
+	}
+	a, b := strings.Fields(ts.ReadFile(args[0])), strings.Fields(ts.ReadFile(args[1]))
+	if equal := strings.Join(a, " ") == strings.Join(b, " "); equal == neg {
+		ts.Fatalf("%s and %s: same is %t", args[0], args[1], equal)
+	}
+}
+
+func appendTo(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

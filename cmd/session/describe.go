@@ -1,0 +1,159 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"opprof/engine/record"
+	"opprof/engine/rundir"
+	"opprof/engine/store"
+	"opprof/engine/tail"
+)
+
+// notes passes lines on to the store and keeps what a Description needs of them. It belongs to the reading goroutine.
+type notes struct {
+	store           *store.Store
+	header          *record.Header // the first one
+	firstNS, lastNS int64
+	offsets         []offset // by stream
+	footers         []bool   // by stream
+	restarts        []string
+}
+
+// offset turns a stream's monotonic clock into wall time: the difference at its first step.
+type offset struct {
+	ns    int64
+	known bool
+}
+
+func newNotes(s *store.Store) *notes { return &notes{store: s} }
+
+func (n *notes) grow(stream int) {
+	for len(n.offsets) <= stream {
+		n.offsets = append(n.offsets, offset{})
+		n.footers = append(n.footers, false)
+	}
+}
+
+// Line implements tail.Sink.
+func (n *notes) Line(stream int, l *record.Line) {
+	n.grow(stream)
+	switch l.Kind {
+	case record.KindHeader:
+		n.footers[stream] = false
+		if n.header == nil {
+			h := l.Header
+			h.ContextEdges, h.ChunkEdges, h.ChunkTailEdges = slices.Clone(h.ContextEdges), slices.Clone(h.ChunkEdges), slices.Clone(h.ChunkTailEdges)
+			n.header = &h
+		}
+	case record.KindFooter:
+		n.footers[stream] = true
+	case record.KindStep:
+		n.step(stream, &l.Step)
+	}
+	n.store.Line(stream, l)
+}
+
+func (n *notes) step(stream int, s *record.Step) {
+	o := &n.offsets[stream]
+	if !o.known {
+		*o = offset{s.SubmitWallNS - s.SubmitMonoNS, true}
+	}
+	at := s.CompleteMonoNS + o.ns
+	if n.firstNS == 0 || at < n.firstNS {
+		n.firstNS = at
+	}
+	n.lastNS = max(n.lastNS, at)
+}
+
+// Restart implements tail.Sink.
+func (n *notes) Restart(stream int, why string) {
+	n.grow(stream)
+	n.offsets[stream] = offset{}
+	n.footers[stream] = false
+	if len(n.restarts) < restartsKept {
+		n.restarts = append(n.restarts, why)
+	}
+	n.store.Restart(stream, why)
+}
+
+// restartsKept bounds the sentences about restarted streams.
+const restartsKept = 8
+
+// Run describes what is open, as of the last look at its files. It does not block.
+func (s *Session) Run() rundir.Description { return *s.describe.Load() }
+
+// publish makes the description of what is known now.
+func (s *Session) publish() {
+	d := s.run.Describe()
+	d.Kind = s.options.Kind
+	if h := s.notes.header; h != nil {
+		applyHeader(&d, h)
+	}
+	d.FirstNS, d.LastNS = s.notes.firstNS, s.notes.lastNS
+	statuses := s.tailer.Streams()
+	d.Streams = make([]rundir.Stream, 0, len(statuses))
+	for i := range statuses {
+		d.Streams = append(d.Streams, describeStream(&statuses[i]))
+		d.Problems = append(d.Problems, s.problems(i, &statuses[i])...)
+	}
+	if len(statuses) == 0 && len(s.run.Streams) == 0 {
+		d.Problems = append(d.Problems, noStreams(s.options.Kind, len(d.Traces)))
+	}
+	d.Problems = append(d.Problems, s.notes.restarts...)
+	s.describe.Store(&d)
+}
+
+// applyHeader takes what a stream's header says; it was written by the server itself and wins over the manifest.
+func applyHeader(d *rundir.Description, h *record.Header) {
+	d.Model, d.VLLMVersion, d.PatchHash = h.Model, h.VLLMVersion, h.PatchHash
+	d.TensorParallel, d.DataParallel, d.PipeParallel, d.ExpertParallel = h.TensorParallel, h.DataParallel, h.PipelineParallel, h.ExpertParallel
+	d.GraphMode = h.GraphMode
+	caching := h.PrefixCaching
+	d.PrefixCaching = &caching
+}
+
+func describeStream(st *tail.Status) rundir.Stream {
+	d := rundir.Stream{
+		Path: st.Path, Bytes: st.Size, ReadBytes: st.Offset, Lines: st.Lines, BadLines: st.Bad,
+		FallbackShare: st.Decode.FallbackShare(), TornTail: st.Torn, FirstBad: st.FirstBad,
+	}
+	if st.Err != nil {
+		d.Error = st.Err.Error()
+	}
+	return d
+}
+
+// problems says in sentences what is wrong with a stream.
+func (s *Session) problems(number int, st *tail.Status) []string {
+	var out []string
+	if st.Err != nil {
+		out = append(out, st.Err.Error())
+	}
+	if st.Bad > 0 {
+		out = append(out, fmt.Sprintf("%s: %d of %d lines could not be read and are left out; the first: %s", st.Path, st.Bad, st.Lines, st.FirstBad))
+	}
+	if st.Gone {
+		out = append(out, st.Path+": the file was deleted; what was read stays")
+	}
+	if s.options.Kind != KindFinished || st.Lines == 0 {
+		return out
+	}
+	if st.Torn {
+		out = append(out, st.Path+": the last line is cut off; it is left out")
+	}
+	if number < len(s.notes.footers) && !s.notes.footers[number] {
+		out = append(out, st.Path+": no footer: the server was killed or is still running")
+	}
+	return out
+}
+
+func noStreams(kind string, traces int) string {
+	switch {
+	case kind != KindFinished:
+		return "no Layer-1 stream yet: waiting for the server to write one"
+	case traces > 0:
+		return "no Layer-1 stream: only traces are here"
+	}
+	return "no Layer-1 stream"
+}
