@@ -194,7 +194,8 @@ func (b *board) input() *panel.Input {
 	if b.shown.main == nil {
 		return nil
 	}
-	in := &panel.Input{Frame: b.shown.main, Now: b.shown.main.Now, Rates: b.shown.main.Rates, Run: b.shown.run, Zone: b.zone, Engine: b.shown.engine}
+	in := &panel.Input{Frame: b.shown.main, Now: b.shown.main.Now, Rates: b.shown.main.Rates, Run: b.shown.run, Zone: b.zone, Engine: b.shown.engine,
+		Live: b.live && b.shown.main.Live}
 	if b.shown.cursor != nil {
 		in.Now, in.Rates, in.CursorNS = b.shown.cursor.Now, b.shown.cursor.Rates, b.shown.cursorNS
 	}
@@ -249,7 +250,7 @@ func (b *board) explain() (string, []panel.Definition) {
 	if b.focus == layout.Period {
 		definitions = append(definitions, panel.Explain(layout.Header)...)
 	}
-	return "explain: " + p.Title, definitions
+	return "explain: " + p.Title(), definitions
 }
 
 // receive takes the answer to a jump.

@@ -150,7 +150,7 @@ func (b *board) text() string {
 		}
 		r := chart.Rect{X: box.Rect.X + 1, Y: box.Rect.Y + 1, W: box.Rect.W - 2, H: box.Rect.H - 2}
 		p := b.panels[box.ID]
-		head := p.Title + "  " + in.Run.ID + "  step " + unit.Count(in.Now.StepIndex) + "  " + unit.Date(in.Now.TimeNS, b.zone)
+		head := p.Title() + "  " + in.Run.ID + "  step " + unit.Count(in.Now.StepIndex) + "  " + unit.Date(in.Now.TimeNS, b.zone)
 		if p.Right != nil {
 			if right := p.Right(in); len(right) > 0 {
 				head += "  " + right[0]

@@ -12,11 +12,12 @@ import (
 
 // overlay is a scrolling text above the page.
 type overlay struct {
-	title string
-	lines func(width int) []overlayLine // wrapped to a width
-	top   int                           // first visible line
-	rows  int                           // visible lines at the last drawing
-	total int                           // lines at the last drawing
+	title  string
+	lines  func(width int, filter string) []overlayLine // entries that hold the filter, wrapped to a width
+	filter string
+	top    int // first visible line
+	rows   int // visible lines at the last drawing
+	total  int // lines at the last drawing
 }
 
 type overlayLine []chart.Span
@@ -42,10 +43,26 @@ func (o *overlay) move(id keys.ID) {
 	o.top = max(0, min(o.top, o.total-o.rows))
 }
 
+// matches counts the entries that hold the filter.
+func (o *overlay) matches(width int) int {
+	n := 0
+	for _, l := range o.lines(width, o.filter) {
+		if l.entry() {
+			n++
+		}
+	}
+	return n
+}
+
+// entry reports whether the line begins an entry: a key, or the name of a figure.
+func (l overlayLine) entry() bool {
+	return len(l) > 0 && strings.TrimSpace(l[0].S) != "" && (l[0].Role == theme.RoleKey || l[0].Role == theme.RoleTitle && len(l) > 1)
+}
+
 // draw puts the overlay into the middle of g.
 func (o *overlay) draw(g *chart.Grid) {
 	w := min(g.W()-4, overlayWidth)
-	lines := o.lines(w - 4)
+	lines := o.lines(w-4, o.filter)
 	h := min(g.H()-2, len(lines)+2)
 	if w < 10 || h < 3 {
 		return
@@ -69,9 +86,9 @@ func (o *overlay) draw(g *chart.Grid) {
 
 // helpOverlay lists every key by group.
 func helpOverlay(set *keys.Set) *overlay {
-	return &overlay{title: "all keys", lines: func(width int) []overlayLine {
+	return &overlay{title: "all keys", lines: func(width int, filter string) []overlayLine {
 		var lines []overlayLine
-		for i, section := range set.Help("") {
+		for i, section := range set.Help(filter) {
 			if i > 0 {
 				lines = append(lines, nil)
 			}
@@ -86,17 +103,18 @@ func helpOverlay(set *keys.Set) *overlay {
 
 // explainOverlay lists definitions.
 func explainOverlay(title string, definitions []panel.Definition) *overlay {
-	return &overlay{title: title, lines: func(width int) []overlayLine {
+	return &overlay{title: title, lines: func(width int, filter string) []overlayLine {
 		var lines []overlayLine
-		for i, d := range definitions {
-			if i > 0 {
+		for _, d := range definitions {
+			if !d.Holds(filter) {
+				continue
+			}
+			if len(lines) > 0 {
 				lines = append(lines, nil)
 			}
-			head := overlayLine{{S: d.Name, Role: theme.RoleTitle, Attr: theme.Bold}}
-			if d.Unit != "" {
-				head = append(head, chart.Span{S: "  " + d.Unit, Role: theme.RoleAccent})
-			}
-			lines = append(lines, head)
+			lines = append(lines, overlayLine{
+				{S: d.Name, Role: theme.RoleTitle, Attr: theme.Bold}, {S: "  " + d.Unit, Role: theme.RoleAccent},
+			})
 			lines = append(lines, hung("", theme.RoleText, d.Text, theme.RoleText, width)...)
 			if d.Source != "" {
 				lines = append(lines, hung("from ", theme.RoleDim, d.Source, theme.RoleDim, width)...)

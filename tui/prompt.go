@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,10 +15,40 @@ import (
 // promptMax is the longest text that a prompt takes, in runes.
 const promptMax = 64
 
-// prompt is the input line in the footer that asks where to go.
+// prompt is an input line in the footer.
 type prompt struct {
-	text string
-	err  string // why the text was not taken
+	label  string
+	hint   string
+	text   string
+	err    string                             // why the text was not taken
+	accept func(text string) (tea.Cmd, error) // enter; an error keeps the prompt open
+	edited func(text string)                  // after every change; nil does nothing
+}
+
+// goTo asks where on the time axis to go.
+func (m *Model) goTo() *prompt {
+	return &prompt{
+		label: "go to ", hint: "step index, 12:03:47, +30, -1m30s or 50%   enter goes   esc closes",
+		accept: func(text string) (tea.Cmd, error) {
+			cmd, err := m.page().seek(text)
+			if err != nil {
+				return nil, err
+			}
+			return tea.Batch(cmd, m.pull()), nil
+		},
+	}
+}
+
+// filterOverlay narrows the overlay to lines with a text while it is typed.
+func (m *Model) filterOverlay() *prompt {
+	o := m.overlay
+	p := &prompt{label: "filter ", text: o.filter, accept: func(string) (tea.Cmd, error) { return nil, nil }}
+	p.edited = func(text string) {
+		o.filter = text
+		p.hint = strconv.Itoa(o.matches(m.width)) + " matches   enter keeps   esc clears"
+	}
+	p.edited(p.text)
+	return p
 }
 
 // prompted gives a key press to the prompt.
@@ -29,6 +60,7 @@ func (m *Model) prompted(msg tea.KeyPressMsg) tea.Cmd {
 		case keys.Suspend:
 			return tea.Suspend
 		case keys.Back:
+			m.prompt.change("")
 			m.prompt = nil
 		case keys.Accept:
 			return m.accept()
@@ -51,39 +83,45 @@ func (m *Model) pasted(s string) {
 	}
 }
 
-// accept hands the text to the page; a text that it cannot read keeps the prompt open with the reason.
+// accept takes the text; one that cannot be taken keeps the prompt open with the reason.
 func (m *Model) accept() tea.Cmd {
-	if strings.TrimSpace(m.prompt.text) == "" {
+	p := m.prompt
+	if strings.TrimSpace(p.text) == "" {
 		m.prompt = nil
 		return nil
 	}
-	cmd, err := m.page().seek(m.prompt.text)
+	cmd, err := p.accept(p.text)
 	if err != nil {
-		m.prompt.err = err.Error()
+		p.err = err.Error()
 		return nil
 	}
 	m.prompt = nil
-	return tea.Batch(cmd, m.pull())
+	return cmd
 }
 
 func (p *prompt) insert(s string) {
-	p.err = ""
 	text := []rune(p.text + chart.Sanitize(s))
-	p.text = string(text[:min(len(text), promptMax)])
+	p.change(string(text[:min(len(text), promptMax)]))
 }
 
 func (p *prompt) backspace() {
-	p.err = ""
 	if _, n := utf8.DecodeLastRuneInString(p.text); n > 0 {
-		p.text = p.text[:len(p.text)-n]
+		p.change(p.text[:len(p.text)-n])
+	}
+}
+
+func (p *prompt) change(text string) {
+	p.err, p.text = "", text
+	if p.edited != nil {
+		p.edited(text)
 	}
 }
 
 func (p *prompt) draw(g *chart.Grid) {
-	x := 1 + g.Text(1, 0, g.W()-1, "go to ", theme.RoleKey)
+	x := 1 + g.Text(1, 0, g.W()-1, p.label, theme.RoleKey)
 	x += g.Text(x, 0, g.W()-x, p.text, theme.RoleText)
 	g.SetAttr(x, 0, ' ', theme.RoleText, theme.Reverse)
-	hint, role := "step index, 12:03:47, +30, -1m30s or 50%   enter goes   esc closes", theme.RoleDim
+	hint, role := p.hint, theme.RoleDim
 	if p.err != "" {
 		hint, role = p.err, theme.RoleBad
 	}

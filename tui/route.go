@@ -59,7 +59,7 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 	case keys.PageN:
 		return m.turn(int(key[0] - '1'))
 	case keys.Find:
-		m.prompt = &prompt{}
+		m.prompt = m.goTo()
 	default:
 		cmd := m.page().press(b)
 		return tea.Batch(cmd, m.pull())
@@ -104,6 +104,8 @@ func (m *Model) scroll(b keys.Binding) tea.Cmd {
 		m.overlay = nil
 	case keys.Theme:
 		m.nextTheme()
+	case keys.Filter:
+		m.prompt = m.filterOverlay()
 	default:
 		m.overlay.move(b.ID)
 	}

@@ -79,9 +79,9 @@ func middleRows() []row {
 func wideRows() []row {
 	return []row{
 		{min: 8, want: 12, grow: 3, columns: []column{col(96, Period), col(46, Batch), col(38, Queues)}},
-		{min: 8, want: 15, grow: 1, columns: []column{col(48, Context), col(48, ContextTime), col(46, Chunk), col(38, KV)}},
-		{min: 7, want: 11, grow: 2, columns: []column{col(48, Graph), col(48, Prefix), col(46, Preempt), col(38, Step)}},
-		{min: 4, want: 7, grow: 1, extra: true, columns: []column{col(1, Windows)}},
+		{min: 8, want: 14, grow: 1, columns: []column{col(48, Context), col(48, ContextTime), col(46, Chunk), col(38, KV)}},
+		{min: 7, want: 11, grow: 2, columns: []column{col(62, Graph), col(60, Prefix), col(58, Preempt)}},
+		{min: 6, want: 10, extra: true, columns: []column{col(66, Windows), col(114, Step)}},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // batchPanel shows what the step at the cursor held: decode and prefill requests with their tokens, and requests that came back after a
 // preemption with the tokens computed again for them.
 func batchPanel() Panel {
-	return Panel{ID: layout.Batch, Title: "batch  requests, tokens", Right: batchRight, Draw: drawBatch}
+	return Panel{ID: layout.Batch, Titles: []string{"batch  requests, tokens", "batch"}, Right: batchRight, Draw: drawBatch}
 }
 
 func batchRight(in *Input) []string {
@@ -44,21 +44,28 @@ func drawBatch(g *chart.Grid, in *Input) {
 // batchLines writes the composition on three lines with aligned columns.
 func batchLines(g *chart.Grid, in *Input) {
 	n := &in.Now
-	compositionLine(g, 0, "decode", unit.Count(n.DecodeBatchSize), unit.Count(n.DecodeTokens), theme.RoleDecode)
-	compositionLine(g, 1, "prefill", unit.Count(n.PrefillRequests), unit.Count(n.PrefillTokens), theme.RolePrefill)
-	compositionLine(g, 2, "resumed", known(n.ResumedRequests), known(n.RecomputeTokens), theme.RolePreempt)
+	compositionLine(g, 0, "decode", &n.DecodeBatchSize, &n.DecodeTokens, theme.RoleDecode)
+	compositionLine(g, 1, "prefill", &n.PrefillRequests, &n.PrefillTokens, theme.RolePrefill)
+	compositionLine(g, 2, "resumed", n.ResumedRequests, n.RecomputeTokens, theme.RolePreempt)
 }
 
-func compositionLine(g *chart.Grid, y int, name, requests, tokens string, role theme.Role) {
+func compositionLine(g *chart.Grid, y int, name string, requests, tokens *int64, role theme.Role) {
 	g.Text(0, y, 8, name, theme.RoleDim)
-	g.TextRight(8, y, 6, requests, role)
+	g.TextRight(8, y, 6, known(requests), inkedKnown(requests, role))
 	g.Text(15, y, 3, "req", theme.RoleDim)
-	g.TextRight(18, y, 7, tokens, role)
+	g.TextRight(18, y, 7, known(tokens), inkedKnown(tokens, role))
 	tail := "tok"
 	if name == "resumed" && g.W() >= 40 {
 		tail = "tok recomputed"
 	}
 	g.Text(26, y, g.W()-26, tail, theme.RoleDim)
+}
+
+func inkedKnown(n *int64, role theme.Role) theme.Role {
+	if n == nil {
+		return theme.RoleDim
+	}
+	return inked(*n, role)
 }
 
 // tokenBudget shows how much of the step's token budget was used, and by what.
@@ -100,48 +107,28 @@ func tokensPerStep(in *Input) int64 {
 
 // queuesPanel shows how many requests run and wait, now, at most in the visible time, and over it.
 func queuesPanel() Panel {
-	return Panel{ID: layout.Queues, Title: "queues  requests", Right: queuesRight, Draw: drawQueues}
-}
-
-func queuesRight(in *Input) []string {
-	c := in.Frame.Span.Counts
-	return []string{
-		"max running " + unit.Count(c.RunningMax) + "  waiting " + unit.Count(c.WaitingMax) + "  deferred " + unit.Count(c.DeferredMax),
-		"max running " + unit.Count(c.RunningMax) + "  waiting " + unit.Count(c.WaitingMax),
-		"max " + unit.Count(c.RunningMax) + ", " + unit.Count(c.WaitingMax),
-	}
+	return Panel{ID: layout.Queues, Titles: []string{"queues  requests", "queues"}, Right: func(in *Input) []string {
+		return []string{"max in " + in.spanLabel()}
+	}, Draw: drawQueues}
 }
 
 func drawQueues(g *chart.Grid, in *Input) {
 	if empty(g, in) {
 		return
 	}
-	if g.H() < 3 {
-		queueLines(g, in)
-		return
-	}
-	q := in.Now.Queues
+	q, most := in.Now.Queues, &in.Frame.Span.Counts
 	trends(g, in,
-		trend{label: "running", value: unit.Count(q.Running), role: theme.RoleDecode,
+		trend{label: "running", value: unit.Count(q.Running), suffix: "max " + unit.Count(most.RunningMax), role: theme.RoleDecode, zero: q.Running == 0,
 			of: func(c *store.Counts) chart.Value { return mean(c.RunningSum, c.Steps) }},
-		trend{label: "waiting", value: unit.Count(q.Waiting), role: theme.RoleQueue,
+		trend{label: "waiting", value: unit.Count(q.Waiting), suffix: "max " + unit.Count(most.WaitingMax), role: theme.RoleQueue, zero: q.Waiting == 0,
 			of: func(c *store.Counts) chart.Value { return mean(c.WaitingSum, c.Steps) }},
-		trend{label: "deferred", value: unit.Count(q.Deferred), role: theme.RoleQueue,
+		trend{label: "deferred", value: unit.Count(q.Deferred), suffix: "max " + unit.Count(most.DeferredMax), role: theme.RoleQueue, zero: q.Deferred == 0,
 			of: func(c *store.Counts) chart.Value { return chart.Of(float64(c.DeferredMax)) }})
-}
-
-func queueLines(g *chart.Grid, in *Input) {
-	q := in.Now.Queues
-	line(g, 0, field{name: "running", value: unit.Count(q.Running), role: theme.RoleText},
-		field{name: "waiting", value: unit.Count(q.Waiting), role: theme.RoleQueue},
-		field{name: "deferred", value: unit.Count(q.Deferred), role: theme.RoleQueue})
-	line(g, 1, field{name: "max run", value: unit.Count(in.Frame.Span.Counts.RunningMax), role: theme.RoleText},
-		field{name: "wait", value: unit.Count(in.Frame.Span.Counts.WaitingMax), role: theme.RoleQueue})
 }
 
 // loadPanel is Batch and Queues in five lines.
 func loadPanel() Panel {
-	return Panel{ID: layout.Load, Title: "batch, queues", Right: batchRight, Draw: drawLoad}
+	return Panel{ID: layout.Load, Titles: []string{"batch, queues"}, Right: batchRight, Draw: drawLoad}
 }
 
 func drawLoad(g *chart.Grid, in *Input) {
@@ -151,8 +138,8 @@ func drawLoad(g *chart.Grid, in *Input) {
 	batchLines(g, in)
 	q := in.Now.Queues
 	line(g, 3, field{name: "running", value: unit.Count(q.Running), role: theme.RoleText},
-		field{name: "waiting", value: unit.Count(q.Waiting), role: theme.RoleQueue})
-	line(g, 4, field{name: "deferred", value: unit.Count(q.Deferred), role: theme.RoleQueue},
+		field{name: "waiting", value: unit.Count(q.Waiting), role: inked(q.Waiting, theme.RoleQueue)})
+	line(g, 4, field{name: "deferred", value: unit.Count(q.Deferred), role: inked(q.Deferred, theme.RoleQueue)},
 		field{name: "zero-token", value: unit.Count(in.Frame.Span.Counts.ZeroToken), role: theme.RoleText})
 	if g.H() > 5 {
 		tokenBudget(g.Sub(chart.Rect{Y: 5, W: g.W(), H: 1}), in)

@@ -11,7 +11,7 @@ import (
 
 // prefixPanel shows which share of the looked-up prompt tokens the prefix cache had: over the visible time, over the run, and over time.
 func prefixPanel() Panel {
-	return Panel{ID: layout.Prefix, Title: "prefix cache  hit tokens", Draw: drawPrefix}
+	return Panel{ID: layout.Prefix, Titles: []string{"prefix cache  share of looked-up tokens", "prefix cache  hit tokens", "prefix cache"}, Draw: drawPrefix}
 }
 
 // hitRate is hits of queries, "-" when no step knew them or nothing was looked up.
@@ -52,8 +52,9 @@ func hitRatio(c *store.Counts) chart.Value { return mean(c.Local.Hits, c.Local.Q
 
 // preemptPanel shows how often requests lost their KV blocks, what that cost, and how often serving stood still.
 func preemptPanel() Panel {
-	return Panel{ID: layout.Preempt, Title: "preemptions, stalls", Right: func(in *Input) []string {
-		return []string{"in run, in " + in.spanLabel()}
+	return Panel{ID: layout.Preempt, Titles: []string{"preemptions, stalls"}, Right: func(in *Input) []string {
+		last := "last " + unit.ClockSeconds(in.Frame.Run.Counts.LastPreemptionNS, in.Zone)
+		return []string{"last preemption " + unit.ClockSeconds(in.Frame.Run.Counts.LastPreemptionNS, in.Zone), last, ""}
 	}, Draw: drawPreempt}
 }
 
@@ -61,60 +62,65 @@ func drawPreempt(g *chart.Grid, in *Input) {
 	if empty(g, in) {
 		return
 	}
+	run, span := &in.Frame.Run, &in.Frame.Span
 	rows := []countRow{
-		preemptions(in),
-		{"stalls", count(in, func(c *store.Counts) int64 { return c.Stalls }), "of 0.5 s or more"},
-		{"recomputed", count(in, func(c *store.Counts) int64 { return c.RecomputeTokens }), "tok"},
-		{"resumed", count(in, func(c *store.Counts) int64 { return c.ResumedRequests }), "req"},
-		{"longest step", [2]string{
-			unit.Known(in.Frame.Run.Period.MaxNS, unit.Duration), unit.Known(in.Frame.Span.Period.MaxNS, unit.Duration)}, ""},
-		{"dropped", count(in, func(c *store.Counts) int64 { return c.Dropped }), "records"},
+		counted("preempted", run.Counts.Preemptions, span.Counts.Preemptions, theme.RolePreempt, "requests"),
+		counted("stalls", run.Counts.Stalls, span.Counts.Stalls, theme.RoleWarn, "steps of 0.5 s or more"),
+		{name: "recomputed", run: unlessUnknown(run, run.Counts.RecomputeSteps, run.Counts.RecomputeTokens),
+			span: unlessUnknown(span, span.Counts.RecomputeSteps, span.Counts.RecomputeTokens), role: theme.RoleText, remark: "tokens"},
+		{name: "resumed", run: unlessUnknown(run, run.Counts.ResumedSteps, run.Counts.ResumedRequests),
+			span: unlessUnknown(span, span.Counts.ResumedSteps, span.Counts.ResumedRequests), role: theme.RoleText, remark: "requests"},
+		{name: "longest step", run: unit.Known(run.Period.MaxNS, unit.Duration), span: unit.Known(span.Period.MaxNS, unit.Duration), role: theme.RoleText},
+		counted("dropped", run.Counts.Dropped, span.Counts.Dropped, theme.RoleWarn, "records"),
+		counted("gaps", run.Counts.Gaps, span.Counts.Gaps, theme.RoleWarn, "in the record"),
 	}
 	countRows(g.Sub(chart.Rect{W: g.W(), H: min(g.H(), len(rows))}), rows)
-	if free := g.Sub(chart.Rect{Y: len(rows), W: g.W(), H: g.H() - len(rows)}); free.H() > 0 {
-		trends(free, in, trend{label: "preempted", role: theme.RolePreempt,
-			of: func(c *store.Counts) chart.Value { return chart.Of(float64(c.Preemptions)) }})
-	}
-}
-
-func preemptions(in *Input) countRow {
-	r := countRow{"preempted", count(in, func(c *store.Counts) int64 { return c.Preemptions }), "last -"}
-	if at := in.Frame.Run.Counts.LastPreemptionNS; at != 0 {
-		r.remark = "last " + unit.ClockSeconds(at, in.Zone)
-	}
-	return r
+	free := g.Sub(chart.Rect{Y: len(rows), W: g.W(), H: g.H() - len(rows)})
+	trends(free, in, trend{label: "preempted", role: theme.RolePreempt, of: func(c *store.Counts) chart.Value { return chart.Of(float64(c.Preemptions)) }})
 }
 
 // countRow is a figure of the run and of the visible time.
 type countRow struct {
-	name    string
-	runSpan [2]string
-	remark  string
+	name, run, span string
+	role            theme.Role
+	remark          string
 }
 
-func count(in *Input, of func(c *store.Counts) int64) [2]string {
-	return [2]string{unit.Short(of(&in.Frame.Run.Counts)), unit.Short(of(&in.Frame.Span.Counts))}
+func counted(name string, run, span int64, role theme.Role, remark string) countRow {
+	return countRow{name, unit.Short(run), unit.Short(span), inked(run, role), remark}
 }
 
+// unlessUnknown is a sum that only some recorders write: "-" when no step of the stretch had it.
+func unlessUnknown(s *store.Summary, steps, sum int64) string {
+	if steps == 0 && s.Counts.Steps > 0 {
+		return unit.Unknown
+	}
+	return unit.Short(sum)
+}
+
+// countRows writes rows under each other: run, visible time, remark.
 func countRows(g *chart.Grid, rows []countRow) {
-	const nameW, valueW = 12, 8
+	const nameW, valueW = 12, 7
 	for y, r := range rows {
-		role := theme.RoleText
-		if r.name == "preempted" {
-			role = theme.RolePreempt
-		}
 		g.Text(0, y, nameW, r.name, theme.RoleDim)
-		g.TextRight(nameW, y, valueW, r.runSpan[0], role)
-		g.TextRight(nameW+valueW, y, valueW, r.runSpan[1], role)
-		if w := len(r.remark); nameW+2*valueW+2+w <= g.W() {
-			g.Text(nameW+2*valueW+2, y, w, r.remark, theme.RoleDim)
+		g.TextRight(nameW, y, valueW, r.run, r.role)
+		if g.W() < 38 {
+			g.TextRight(nameW+valueW, y, valueW, r.span, r.role)
+			continue
+		}
+		g.Text(nameW+valueW+1, y, 3, "run", theme.RoleDim)
+		g.TextRight(nameW+valueW+4, y, valueW, r.span, r.role)
+		x := nameW + 2*valueW + 5
+		g.Text(x, y, 4, "span", theme.RoleDim)
+		if x += 6; x+len(r.remark) <= g.W() {
+			g.Text(x, y, len(r.remark), r.remark, theme.RoleDim)
 		}
 	}
 }
 
 // pressurePanel is Prefix and Preempt in four lines.
 func pressurePanel() Panel {
-	return Panel{ID: layout.Pressure, Title: "prefix, preemption", Draw: drawPressure}
+	return Panel{ID: layout.Pressure, Titles: []string{"prefix, preemption"}, Draw: drawPressure}
 }
 
 func drawPressure(g *chart.Grid, in *Input) {
@@ -124,9 +130,9 @@ func drawPressure(g *chart.Grid, in *Input) {
 	span, run := &in.Frame.Span.Counts, &in.Frame.Run.Counts
 	line(g, 0, field{name: "hits", value: hitRate(span.Local, span.LocalSteps), role: theme.RolePrefix},
 		field{name: "run", value: hitRate(run.Local, run.LocalSteps), role: theme.RolePrefix})
-	line(g, 1, field{name: "preempted", value: unit.Short(run.Preemptions), role: theme.RolePreempt},
-		field{name: "now", value: unit.Count(in.Now.Preemptions), role: theme.RolePreempt})
-	line(g, 2, field{name: "recomputed", value: unit.Short(run.RecomputeTokens), unit: "tok", role: theme.RoleText})
+	line(g, 1, field{name: "preempted", value: unit.Short(run.Preemptions), role: inked(run.Preemptions, theme.RolePreempt)},
+		field{name: "span", value: unit.Short(span.Preemptions), role: inked(span.Preemptions, theme.RolePreempt)})
+	line(g, 2, field{name: "recomputed", value: unlessUnknown(&in.Frame.Run, run.RecomputeSteps, run.RecomputeTokens), unit: "tok", role: theme.RoleText})
 	line(g, 3, field{name: "stalls", value: unit.Short(run.Stalls), role: theme.RoleText},
 		field{name: "max", value: unit.Known(in.Frame.Run.Period.MaxNS, unit.Duration), role: theme.RoleText})
 	line(g, 4, field{name: "last preemption", value: unit.ClockSeconds(run.LastPreemptionNS, in.Zone), role: theme.RoleText})

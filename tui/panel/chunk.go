@@ -14,12 +14,16 @@ import (
 // chunkPanel shows the sizes of prefill chunks over the visible time, those of the step at the cursor beside them, and how many chunks
 // were first, middle or final parts of a prompt or a whole one.
 func chunkPanel() Panel {
-	return Panel{ID: layout.Chunk, Title: "chunk size  requests up to n tokens", Right: chunkRight, Draw: drawChunk}
+	return Panel{ID: layout.Chunk, Titles: []string{"chunk size  prefill requests by upper edge, tokens", "chunk size  prefill requests", "chunk size  requests"}, Right: chunkRight, Draw: drawChunk}
 }
 
 func chunkRight(in *Input) []string {
-	total := unit.Count(chunkTotal(&in.Frame.Span.Counts.Chunks))
-	return []string{"total " + total + " in " + in.spanLabel(), total + " in " + in.spanLabel(), total}
+	total, now := unit.Short(chunkTotal(&in.Frame.Span.Counts.Chunks)), unit.Count(chunkTotal(&in.Now.Chunks))
+	return []string{
+		"total " + total + " in " + in.spanLabel() + "  now " + now,
+		total + " in " + in.spanLabel() + "  now " + now,
+		total + ", now " + now,
+	}
 }
 
 func chunkTotal(c *record.Chunks) int64 { return c.First + c.Middle + c.Final + c.Unsplit }
@@ -87,15 +91,28 @@ func tailKnown(c *record.Chunks) bool {
 
 // kindLines writes the kinds of the visible time, and with a second line those of the cursor.
 func kindLines(g *chart.Grid, span, now *record.Chunks) {
-	kinds := func(y int, c *record.Chunks) {
-		line(g, y,
-			field{name: "first", value: unit.Short(c.First), role: theme.RoleChunk},
-			field{name: "middle", value: unit.Short(c.Middle), role: theme.RoleChunk},
-			field{name: "final", value: unit.Short(c.Final), role: theme.RoleChunk},
-			field{name: "unsplit", value: unit.Short(c.Unsplit), role: theme.RoleChunk})
-	}
-	kinds(0, span)
+	kindLine(g, 0, "span", span)
 	if g.H() > 1 {
-		kinds(1, now)
+		kindLine(g, 1, "now", now)
+	}
+}
+
+// kindLine writes four counts, in columns where there is room, else close together.
+func kindLine(g *chart.Grid, y int, head string, c *record.Chunks) {
+	kinds := []struct {
+		name, short string
+		n           int64
+	}{{"first", "first", c.First}, {"middle", "mid", c.Middle}, {"final", "fin", c.Final}, {"unsplit", "unsplit", c.Unsplit}}
+	if g.W() < 5+4*13 {
+		x := 0
+		for _, k := range kinds {
+			x += g.Spans(x, y, g.W()-x, chart.Span{S: k.short + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n) + " ", Role: inked(k.n, theme.RoleChunk)})
+		}
+		return
+	}
+	g.Text(0, y, 4, head, theme.RoleDim)
+	for i, k := range kinds {
+		x := 5 + i*(g.W()-5)/4
+		g.Spans(x, y, g.W()-x, chart.Span{S: k.name + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n), Role: inked(k.n, theme.RoleChunk)})
 	}
 }

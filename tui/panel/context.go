@@ -11,7 +11,7 @@ import (
 
 // contextPanel shows the context lengths of the requests in the step at the cursor.
 func contextPanel() Panel {
-	return Panel{ID: layout.Context, Title: "context length  requests up to n tokens", Right: contextRight, Draw: drawContext}
+	return Panel{ID: layout.Context, Titles: []string{"context length  requests by upper edge, tokens", "context length  requests"}, Right: contextRight, Draw: drawContext}
 }
 
 func contextRight(in *Input) []string {
@@ -34,7 +34,7 @@ func contextLabels() []string {
 
 // contextTimePanel shows the same histogram over time: each column is the share of request-steps per bin in one time bucket.
 func contextTimePanel() Panel {
-	return Panel{ID: layout.ContextTime, Title: "context length over time  share of requests", Right: func(in *Input) []string {
+	return Panel{ID: layout.ContextTime, Titles: []string{"context length over time  share of requests by upper edge, tokens", "context length over time  share of requests", "context over time  share", "context over time"}, Right: func(in *Input) []string {
 		return []string{in.spanLabel()}
 	}, Draw: drawContextTime}
 }

@@ -10,7 +10,7 @@ import (
 
 // enginesPanel has a row for every engine of the run (a data-parallel rank each); a mark stands beside the selected one.
 func enginesPanel() Panel {
-	return Panel{ID: layout.Engines, Title: "engines", Right: func(in *Input) []string {
+	return Panel{ID: layout.Engines, Titles: []string{"engines"}, Right: func(in *Input) []string {
 		selected := "all together"
 		if in.Engine != "" {
 			selected = "selected " + in.Engine

@@ -1,6 +1,10 @@
 package panel
 
-import "opprof/tui/layout"
+import (
+	"strings"
+
+	"opprof/tui/layout"
+)
 
 // Definition says what a figure of a panel means.
 type Definition struct {
@@ -9,6 +13,17 @@ type Definition struct {
 	Unit   string
 	Source string // field of the Layer-1 record, or the rule that computes it
 	Text   string // what it means and what it does not
+}
+
+// Holds reports whether the definition contains a text, in any case of letters.
+func (d Definition) Holds(text string) bool {
+	text = strings.ToLower(strings.TrimSpace(text))
+	for _, s := range []string{d.Name, d.Unit, d.Source, d.Text} {
+		if strings.Contains(strings.ToLower(s), text) {
+			return true
+		}
+	}
+	return false
 }
 
 // Explain returns the definitions of one panel, in the order of its figures.

@@ -12,7 +12,7 @@ import (
 // graphPanel shows in which CUDA-graph mode steps ran: the share of the visible steps, the share over time, and how many of the tokens of
 // the captured sizes were padding.
 func graphPanel() Panel {
-	return Panel{ID: layout.Graph, Title: "CUDA graph  share of steps", Right: graphRight, Draw: drawGraph}
+	return Panel{ID: layout.Graph, Titles: []string{"CUDA graph  share of steps", "CUDA graph  steps", "CUDA graph"}, Right: graphRight, Draw: drawGraph}
 }
 
 func graphRight(in *Input) []string {
@@ -49,7 +49,7 @@ func drawGraph(g *chart.Grid, in *Input) {
 			continue
 		}
 		list = append(list, trend{
-			label: m.name, value: unit.Share(span.Graph[m.mode], knownModes(span)), role: m.role, max: 1,
+			label: m.name, value: unit.Share(span.Graph[m.mode], knownModes(span)), role: m.role, max: 1, format: wholePercent,
 			of: func(c *store.Counts) chart.Value { return mean(c.Graph[m.mode], knownModes(c)) },
 		})
 	}

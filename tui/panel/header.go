@@ -40,7 +40,7 @@ func (p piece) width() int {
 
 // Header draws the first line: what is watched on the left, how it does on the right.
 func Header(g *chart.Grid, s Status) {
-	pieces := identity(s.Run)
+	pieces := identity(s.Run, g.W())
 	pieces = append(pieces, alarms(g, s)...)
 	if s.Newest != nil {
 		pieces = append(pieces, health(g, s.Newest)...)
@@ -48,15 +48,15 @@ func Header(g *chart.Grid, s Status) {
 	drawPieces(g, pieces)
 }
 
-func identity(run rundir.Description) []piece {
+func identity(run rundir.Description, width int) []piece {
 	pieces := []piece{{weight: 50, spans: []chart.Span{{S: "opprof", Role: theme.RoleAccent, Attr: theme.Bold}}}}
 	add := func(weight int, s string) {
 		if s != "" {
 			pieces = append(pieces, piece{weight: weight, spans: []chart.Span{{S: s, Role: theme.RoleText}}})
 		}
 	}
-	add(60, shorten(run.ID, 40))
-	add(20, shorten(run.Model, 40))
+	add(76, shorten(run.ID, max(16, width/5)))
+	add(20, shorten(run.Model, max(16, width/5)))
 	add(40, parallel(run))
 	if run.VLLMVersion != "" {
 		patch := ""
@@ -160,13 +160,16 @@ func health(g *chart.Grid, f *store.Frame) []piece {
 		if name != "" {
 			spans = append(spans, chart.Span{S: name + " ", Role: theme.RoleDim})
 		}
-		spans = append(spans, chart.Span{S: value, Role: role}, chart.Span{S: " " + suffix, Role: theme.RoleDim})
+		spans = append(spans, chart.Span{S: value, Role: role})
+		if suffix != "" {
+			spans = append(spans, chart.Span{S: " " + suffix, Role: theme.RoleDim})
+		}
 		pieces = append(pieces, piece{weight: weight, right: true, spans: spans})
 	}
 	figure(80, "", padLeft(rate(f.Rates, f.Rates.StepsPerS), 5), "step/s", theme.RoleText)
-	figure(70, "pre", padLeft(rate(f.Rates, f.Rates.PrefillTokPerS), 5), "tok/s", theme.RolePrefill)
+	figure(70, "pre", padLeft(rate(f.Rates, f.Rates.PrefillTokPerS), 5), "", theme.RolePrefill)
 	figure(71, "dec", padLeft(rate(f.Rates, f.Rates.DecodeTokPerS), 5), "tok/s", theme.RoleDecode)
-	return append(pieces, losses(f.Engines)...)
+	return append(pieces, losses(f.Loss)...)
 }
 
 func padLeft(s string, n int) string {
@@ -176,32 +179,22 @@ func padLeft(s string, n int) string {
 	return s
 }
 
-// losses adds up what could not be shown; a zero is worth a word only for dropped records.
-func losses(engines []store.Engine) []piece {
-	var l store.Loss
-	for i := range engines {
-		l.Dropped += engines[i].Loss.Dropped
-		l.BadLines += engines[i].Loss.BadLines
-		l.Gaps += engines[i].Loss.Gaps
-		l.Backward += engines[i].Loss.Backward
-	}
-	pieces := []piece{}
+// losses are what could not be shown. Only dropped records are worth saying that there are none.
+func losses(l store.Loss) []piece {
+	var pieces []piece
 	for _, c := range []struct {
 		name   string
 		n      int64
 		weight int
-		always bool
-	}{{"dropped", l.Dropped, 65, true}, {"bad lines", l.BadLines, 64, false}, {"gaps", l.Gaps, 30, false}, {"restarts", l.Backward, 31, false}} {
-		if c.n == 0 && !c.always {
+	}{{"dropped", l.Dropped, 92}, {"bad lines", l.BadLines, 91}, {"gaps", l.Gaps, 30}, {"restarts", l.Backward, 31}} {
+		role := theme.RoleWarn
+		switch {
+		case c.n == 0 && c.name == "dropped":
+			role, c.weight = theme.RoleDim, 25
+		case c.n == 0:
 			continue
 		}
-		role := theme.RoleDim
-		if c.n > 0 {
-			role = theme.RoleWarn
-		}
-		pieces = append(pieces, piece{weight: c.weight, right: true, spans: []chart.Span{
-			{S: c.name + " ", Role: role}, {S: unit.Short(c.n), Role: role},
-		}})
+		pieces = append(pieces, piece{weight: c.weight, right: true, spans: []chart.Span{{S: c.name + " " + unit.Short(c.n), Role: role}}})
 	}
 	return pieces
 }

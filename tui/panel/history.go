@@ -19,6 +19,9 @@ type history struct {
 	known    []bool // a step completed in the group
 }
 
+// leastShown is the share of the visible time that a narrower chart must show: its oldest part may be cut for the sake of finer columns.
+const leastShown = 0.85
+
 // history groups the columns of the frame to at most w.
 func (in *Input) history(w int) history {
 	f := in.Frame
@@ -27,18 +30,17 @@ func (in *Input) history(w int) history {
 	if w <= 0 || n == 0 || f.BucketNS <= 0 {
 		return h
 	}
-	per := int64((n + w - 1) / w)
-	for per > 1 && groupsOf(f, per) > w {
+	per := int64(1)
+	for n > w && float64(per)*float64(w) < leastShown*float64(n) {
 		per++
 	}
 	h.bucketNS = per * f.BucketNS
-	first := f.Columns[0].StartNS / h.bucketNS
-	count := int(f.Columns[n-1].StartNS/h.bucketNS-first) + 1
-	h.toNS = (first + int64(count)) * h.bucketNS
-	h.groups, h.known = make([]store.Counts, count), make([]bool, count)
+	last := f.Columns[n-1].StartNS / h.bucketNS
+	first := max(f.Columns[0].StartNS/h.bucketNS, last-int64(w)+1)
+	h.toNS = (last + 1) * h.bucketNS
+	h.groups, h.known = make([]store.Counts, last-first+1), make([]bool, last-first+1)
 	for i := range f.Columns {
-		at := f.Columns[i].StartNS/h.bucketNS - first
-		if f.Columns[i].Counts.Steps > 0 {
+		if at := h.group(f.Columns[i].StartNS); at >= 0 && f.Columns[i].Counts.Steps > 0 {
 			h.groups[at].Merge(&f.Columns[i].Counts)
 			h.known[at] = true
 		}
@@ -46,13 +48,7 @@ func (in *Input) history(w int) history {
 	return h
 }
 
-// groupsOf is how many groups of per columns the frame needs.
-func groupsOf(f *store.Frame, per int64) int {
-	first, last := f.Columns[0].StartNS, f.Columns[len(f.Columns)-1].StartNS
-	return int(last/(per*f.BucketNS)-first/(per*f.BucketNS)) + 1
-}
-
-// group is the group that a column belongs to.
+// group is the group that a column belongs to, negative when it is older than the chart.
 func (h history) group(startNS int64) int {
 	return len(h.groups) - 1 - int((h.toNS-1-startNS)/h.bucketNS)
 }
@@ -95,7 +91,7 @@ func (h history) drawAxis(g *chart.Grid, y int, p chart.Plot) {
 	}
 	chart.TimeAxis{
 		FromNS: h.toNS - int64(len(h.groups))*h.bucketNS, ToNS: h.toNS, BucketNS: h.bucketNS,
-		Live: h.in.Frame.Live, Loc: h.in.Zone, Cursor: h.cursor(),
+		Live: h.in.Live, Loc: h.in.Zone, Cursor: h.cursor(),
 	}.Draw(g.Sub(chart.Rect{X: p.X, Y: y, W: p.W, H: 1}))
 }
 

@@ -1,6 +1,9 @@
 package panel
 
 import (
+	"math"
+	"strconv"
+
 	"opprof/engine/store"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
@@ -13,7 +16,7 @@ const kvWarn = 0.95
 
 // kvPanel shows the block pool of the KV cache: used of total at the cursor, its mean over time, and the highest usage with its time.
 func kvPanel() Panel {
-	return Panel{ID: layout.KV, Title: "KV  blocks", Right: func(in *Input) []string {
+	return Panel{ID: layout.KV, Titles: []string{"KV cache  blocks", "KV  blocks"}, Right: func(in *Input) []string {
 		if !in.Now.Known {
 			return nil
 		}
@@ -42,10 +45,13 @@ func drawKV(g *chart.Grid, in *Input) {
 	h := in.history(history.W() - AxisWidth)
 	p := chart.Series{
 		Lines: []chart.Line{{Name: "mean", Values: h.values(usage), Role: theme.RoleKV}}, Style: chart.StyleColumn, Max: 1,
-		Format: func(v float64) string { return unit.Percent(v) }, LabelW: AxisWidth - 1, Cursor: h.cursor(),
+		Format: wholePercent, LabelW: AxisWidth - 1, Cursor: h.cursor(),
 	}.Draw(history.Sub(chart.Rect{W: history.W(), H: history.H() - 1}))
 	h.drawAxis(history, history.H()-1, p)
 }
+
+// wholePercent labels an axis of shares.
+func wholePercent(v float64) string { return strconv.Itoa(int(math.Round(v*100))) + " %" }
 
 // kvMax writes the highest usage of the visible time, and of the run where there is room.
 func kvMax(g *chart.Grid, in *Input) {

@@ -18,6 +18,7 @@ type Input struct {
 	Run    rundir.Description // identity of the run
 	Zone   *time.Location     // for clock times; nil is UTC
 	Engine string             // selected engine; "" is all
+	Live   bool               // the picture follows the newest step: time axes count back from now
 	// CursorNS is the moment that Now speaks about, ns since 1970, when it is not the right edge of the frame; else 0.
 	CursorNS int64
 }
@@ -25,12 +26,16 @@ type Input struct {
 // Panel is one part of a page. Draw fills the inside of the panel's box from its top left cell, whatever its size; a line that does not
 // fit is left out whole, least important last.
 type Panel struct {
-	ID    layout.ID
-	Title string // with the unit of its figures
+	ID layout.ID
+	// Titles name the panel and the unit of its figures, in full first, shorter ones for narrow boxes after it.
+	Titles []string
 	// Right returns texts for the right end of the title line, best first: the first that fits is shown. It may be nil.
 	Right func(in *Input) []string
 	Draw  func(g *chart.Grid, in *Input)
 }
+
+// Title is the panel's name in full.
+func (p Panel) Title() string { return p.Titles[0] }
 
 // All returns the panels by id.
 func All() map[layout.ID]Panel {
@@ -46,11 +51,29 @@ func All() map[layout.ID]Panel {
 
 // Frame draws the border of a panel with its title, and returns the window inside.
 func (p Panel) Frame(g *chart.Grid, in *Input, focus bool) *chart.Grid {
-	right := ""
+	var rights []string
 	if p.Right != nil {
-		right = fit(p.Right(in), g.W()-9-utf8.RuneCountInString(p.Title))
+		rights = p.Right(in)
 	}
-	return g.Box(p.Title, right, focus)
+	title, right := p.heading(rights, g.W()-4)
+	return g.Box(title, right, focus)
+}
+
+// heading chooses the best text at the right that stands beside any title, and the longest title beside it; where there is no such pair,
+// the longest title that fits alone.
+func (p Panel) heading(rights []string, w int) (title, right string) {
+	const pads = 2 // the blanks around a text in the border
+	for _, right := range rights {
+		for _, t := range p.Titles {
+			if utf8.RuneCountInString(t)+pads+utf8.RuneCountInString(right)+pads < w {
+				return t, right
+			}
+		}
+	}
+	if t := fit(p.Titles, w-pads); t != "" {
+		return t, ""
+	}
+	return p.Titles[len(p.Titles)-1], ""
 }
 
 // fit returns the first text of at most w columns, "" if there is none.

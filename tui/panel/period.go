@@ -14,7 +14,7 @@ import (
 // periodPanel shows the time from one completed step to the next: the median of each time bucket as a column, its 95th percentile as a
 // mark above. The axis is logarithmic, since an export of a profiler window takes a thousand times as long as a decode step.
 func periodPanel() Panel {
-	return Panel{ID: layout.Period, Title: "step period  ms", Right: periodRight, Draw: drawPeriod}
+	return Panel{ID: layout.Period, Titles: []string{"step period  ms"}, Right: periodRight, Draw: drawPeriod}
 }
 
 func periodRight(in *Input) []string {
@@ -28,7 +28,7 @@ func periodRight(in *Input) []string {
 	}
 	var right []string
 	for n := len(figures); n > 1; n-- {
-		right = append(right, strings.Join(figures[:n], "  "))
+		right = append(right, strings.Join(figures[:n], "  "), strings.Join(figures[:n], " "))
 	}
 	return right
 }
@@ -56,7 +56,7 @@ func drawPeriod(g *chart.Grid, in *Input) {
 		},
 		Style:  chart.StyleColumn,
 		Log:    true,
-		Format: func(v float64) string { return unit.DurationMS(int64(v)) },
+		Format: func(v float64) string { return unit.Tick(v / 1e6) },
 		LabelW: AxisWidth - 1,
 	}
 	h := in.history(w)
@@ -76,7 +76,7 @@ func periods(in *Input, w int, of func(q *store.Quantiles) *int64) []chart.Value
 	for i := range in.Frame.Columns {
 		c := &in.Frame.Columns[i]
 		v := chart.OfInt(of(&c.Period))
-		if at := h.group(c.StartNS); v.Known && (!out[at].Known || v.V > out[at].V) {
+		if at := h.group(c.StartNS); at >= 0 && v.Known && (!out[at].Known || v.V > out[at].V) {
 			out[at] = v
 		}
 	}

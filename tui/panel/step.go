@@ -12,7 +12,7 @@ import (
 
 // stepPanel shows every field of the step at the cursor.
 func stepPanel() Panel {
-	return Panel{ID: layout.Step, Title: "step", Right: func(in *Input) []string {
+	return Panel{ID: layout.Step, Titles: []string{"step"}, Right: func(in *Input) []string {
 		if !in.Now.Known {
 			return nil
 		}
@@ -27,7 +27,7 @@ func drawStep(g *chart.Grid, in *Input) {
 		return
 	}
 	fields := stepFields(in)
-	columns := min(max(1, (g.W()+2)/28), (len(fields)+g.H()-1)/g.H())
+	columns := min(max(1, (g.W()+3)/27), (len(fields)+g.H()-1)/g.H())
 	w := (g.W() - 3*(columns-1)) / columns
 	for i, f := range fields {
 		x := i / g.H() * (w + 3)

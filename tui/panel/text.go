@@ -18,10 +18,13 @@ type field struct {
 }
 
 // line writes fields one after the other: name dim, value in its role, unit dim. A field that does not fit whole is left out with all
-// after it.
+// after it; the first one goes without its unit rather than not at all.
 func line(g *chart.Grid, y int, fields ...field) {
 	x := 0
 	for i, f := range fields {
+		if i == 0 && f.width() > g.W() {
+			f.unit = ""
+		}
 		n := f.width()
 		if i > 0 {
 			n += 2
@@ -70,6 +73,8 @@ type trend struct {
 	of     func(c *store.Counts) chart.Value
 	max    float64 // value of a full column; 0 takes the largest
 	role   theme.Role
+	zero   bool                 // the value is zero: its figure is dim
+	format func(float64) string // labels of a tall band's axis; nil prints plain numbers
 }
 
 // trends draws one band per trend, all with equal columns, and gives every band its part of the lines of g. Bands that do not fit are
@@ -89,19 +94,45 @@ func trends(g *chart.Grid, in *Input, list ...trend) {
 	if suffixW > 0 {
 		textW += 1 + suffixW
 	}
-	h := in.history(g.W() - textW - 1)
+	plot := g
+	if g.H()/n >= tallBand {
+		plot = g.Sub(chart.Rect{W: g.W(), H: g.H() - 1})
+		h := in.history(g.W() - textW - 1 - AxisWidth)
+		h.drawAxis(g, g.H()-1, chart.Plot{X: textW + 1 + AxisWidth, W: g.W() - textW - 1 - AxisWidth})
+	}
 	y := 0
 	for i, t := range list[:n] {
-		height := (g.H() - y) / (n - i)
-		band := g.Sub(chart.Rect{Y: y, W: g.W(), H: height})
-		band.Text(0, 0, labelW, t.label, theme.RoleDim)
-		band.TextRight(labelW+1, 0, valueW, t.value, t.role)
-		band.Text(labelW+1+valueW+1, 0, suffixW, t.suffix, theme.RoleDim)
+		height := (plot.H() - y) / (n - i)
+		band := plot.Sub(chart.Rect{Y: y, W: g.W(), H: height})
+		base := height - 1 // beside the foot of the columns
+		band.Text(0, base, labelW, t.label, theme.RoleDim)
+		role := t.role
+		if t.zero {
+			role = theme.RoleDim
+		}
+		band.TextRight(labelW+1, base, valueW, t.value, role)
+		band.Text(labelW+1+valueW+1, base, suffixW, t.suffix, theme.RoleDim)
 		if w := g.W() - textW - 1; w >= 6 {
-			spark(band.Sub(chart.Rect{X: textW + 1, W: w, H: height}), h, t)
+			t.draw(band.Sub(chart.Rect{X: textW + 1, W: w, H: height}), in, plot != g)
 		}
 		y += height
 	}
+}
+
+// tallBand is the number of lines from which a band has an axis of its own.
+const tallBand = 4
+
+// draw fills the history part of a band.
+func (t trend) draw(g *chart.Grid, in *Input, tall bool) {
+	if !tall {
+		spark(g, in.history(g.W()), t)
+		return
+	}
+	h := in.history(g.W() - AxisWidth)
+	chart.Series{
+		Lines: []chart.Line{{Name: t.label, Values: h.values(t.of), Role: t.role}}, Style: chart.StyleColumn, Max: t.max,
+		Format: t.format, LabelW: AxisWidth - 1, Cursor: h.cursor(),
+	}.Draw(g.Sub(chart.Rect{Y: 1, W: g.W(), H: g.H() - 1}))
 }
 
 // spark draws the history of a trend and the cursor over it.
@@ -110,6 +141,14 @@ func spark(g *chart.Grid, h history, t trend) {
 	if x := g.W() - h.cursor(); x < g.W() {
 		g.Mark(chart.Rect{X: x, W: 1, H: g.H()}, theme.Reverse)
 	}
+}
+
+// inked is role for what is there, and dim for a zero.
+func inked(n int64, role theme.Role) theme.Role {
+	if n == 0 {
+		return theme.RoleDim
+	}
+	return role
 }
 
 // known prints p as an exact count, "-" when it is not known.

@@ -12,7 +12,7 @@ import (
 
 // windowsPanel lists the profiler windows that the profile markers of Layer 1 tell of, newest last.
 func windowsPanel() Panel {
-	return Panel{ID: layout.Windows, Title: "profiler windows", Right: func(in *Input) []string {
+	return Panel{ID: layout.Windows, Titles: []string{"profiler windows"}, Right: func(in *Input) []string {
 		return []string{unit.Count(int64(len(in.Frame.Windows))) + " in run"}
 	}, Draw: drawWindows}
 }
