@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -9,8 +10,8 @@ import (
 	"opprof/tui/theme"
 )
 
-// TimeAxis is the line below charts over time. Its labels lie on whole buckets: the distance from now in a live picture, clock times in a
-// review.
+// TimeAxis is the line below charts over time. Each label stands at the column of its bucket: the distance from now in a live picture, clock
+// times in a review.
 type TimeAxis struct {
 	FromNS   int64 // left edge of the first column, ns since 1970
 	ToNS     int64 // right edge of the last column
@@ -64,7 +65,7 @@ func (a TimeAxis) drawAges(g *Grid) {
 	g.TextRight(0, 0, g.W(), now, theme.RoleAxis)
 	for ns := step; ns <= span; ns += step {
 		label := " " + age(ns) + " "
-		x := g.W() - int(ns/a.BucketNS) - len(label)/2
+		x := g.W() - int((ns+a.BucketNS/2)/a.BucketNS) - len(label)/2
 		x = max(x, g.W()-int(span/a.BucketNS))
 		if x+len(label) < free && x >= 0 {
 			g.Text(x, 0, len(label), label, theme.RoleAxis)
@@ -91,7 +92,7 @@ func (a TimeAxis) drawClock(g *Grid) {
 	for ; at < a.ToNS; at += step {
 		label := time.Unix(0, at).In(loc).Format(layout)
 		x := g.W() - int((a.ToNS-at+a.BucketNS-1)/a.BucketNS)
-		if x >= free && x+len(label) <= g.W() {
+		if x >= free && x+1+len(label) <= g.W() {
 			g.Set(x, 0, g.Glyphs.TickDown, theme.RoleAxis)
 			g.Text(x+1, 0, len(label), label, theme.RoleAxis)
 			free = x + len(label) + 2
@@ -114,15 +115,17 @@ func clockLayout(stepNS, spanNS int64) string {
 	}
 }
 
-// step returns the shortest round time that is a whole number of buckets and leaves each label w columns.
+// step returns the shortest round time that leaves each label w columns. It need not be a whole number of buckets: a label stands in the
+// column that holds its time, and moves by whole columns as the right edge does.
 func (a TimeAxis) step(w int) int64 {
-	least := int64(w) * a.BucketNS
+	least := float64(w) * float64(a.BucketNS)
 	for _, s := range roundTimes() {
-		if s >= least && s%a.BucketNS == 0 {
+		if float64(s) >= least {
 			return s
 		}
 	}
-	return least
+	const day = int64(24 * time.Hour)
+	return max(1, int64(math.Ceil(min(least, math.MaxInt64/2)/float64(day)))) * day
 }
 
 func roundTimes() []int64 {

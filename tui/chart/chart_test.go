@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -247,7 +248,7 @@ func TestTicksMatchCurves(t *testing.T) {
 		for h := 1; h < 20; h++ {
 			s := Series{Lines: []Line{{Values: []Value{Of(100), Of(1)}}}, Log: log, Max: 100, Min: 1}
 			a := s.axis(10)
-			g := NewGrid(8, h, theme.UnicodeGlyphs())
+			g := NewGrid(16, h, theme.UnicodeGlyphs())
 			s.Draw(g)
 			if got := g.Sub(Rect{Y: rowOf(a.at(100), h), W: 5, H: 1}).Plain(); strings.TrimSpace(got) != "100" {
 				t.Errorf("log %t, %d lines: the line of 100 is labelled %q", log, h, got)
@@ -311,14 +312,70 @@ func TestAges(t *testing.T) {
 	}
 }
 
-// A label of the live axis stands over the bucket that ended that long ago: the column next to the right edge is one bucket.
-func TestAxisLabelsWholeBuckets(t *testing.T) {
+// buckets are widths of columns, round or not: the store's are powers of two of a 512th of a second and three times those.
+func buckets() *rapid.Generator[int64] {
+	return rapid.SampledFrom([]int64{1953125, 5e7, 93750000, 1e8, 375e6, 5e8, 1e9, 15e8, 6e9, 16e9, 48e9, 96e9})
+}
+
+// A clock label begins in the column of the bucket that holds its time.
+func TestClockLabelsStandInTheirBucket(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a := TimeAxis{FromNS: 1, BucketNS: rapid.SampledFrom([]int64{5e7, 1e8, 2.5e8, 5e8, 1e9, 2e9, 5e9, 1e10, 6e10, 9e11}).Draw(t, "bucket")}
-		a.ToNS = a.FromNS + a.BucketNS*rapid.Int64Range(1, 300).Draw(t, "n")
-		w := rapid.IntRange(1, 40).Draw(t, "w")
-		if s := a.step(w); s%a.BucketNS != 0 || s < int64(w)*a.BucketNS {
-			t.Fatalf("step %d for %d columns of %d", s, w, a.BucketNS)
+		w := rapid.IntRange(20, 180).Draw(t, "w")
+		loc := time.FixedZone("", rapid.SampledFrom([]int{0, 3600, 19800, -12600}).Draw(t, "offset"))
+		a := TimeAxis{BucketNS: buckets().Draw(t, "bucket"), Loc: loc}
+		midnight := time.Date(2026, 7, 11, 0, 0, 0, 0, loc).UnixNano()
+		a.FromNS = midnight + rapid.Int64Range(1, 1e4).Draw(t, "from")*a.BucketNS
+		a.ToNS = a.FromNS + int64(w)*a.BucketNS
+		line := []rune(plain(a, w, 1)[0])
+		labels := 0
+		for x, r := range line {
+			if r != '┴' {
+				continue
+			}
+			var at time.Time
+			for _, layout := range []string{"15:04:05.000", "15:04:05", "15:04"} {
+				text, _, _ := strings.Cut(string(line[x+1:])+"─", "─")
+				if p, err := time.ParseInLocation(layout, strings.TrimSuffix(text, "┴"), loc); err == nil {
+					at = p
+				}
+			}
+			ns := midnight + int64(at.Sub(time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, loc)))
+			start := a.FromNS + int64(x)*a.BucketNS
+			if start >= midnight+86400e9 || a.ToNS > midnight+86400e9 {
+				return
+			}
+			if ns < start || ns >= start+a.BucketNS {
+				t.Fatalf("%s: label in column %d, %v before its bucket", string(line), x, time.Duration(start-ns))
+			}
+			labels++
+		}
+		if labels == 0 && w > 60 && a.ToNS < midnight+86400e9 {
+			t.Fatalf("no label in %q", string(line))
+		}
+	})
+}
+
+// The middle of an age label is within a column of the edge that many buckets before now, unless the left end pushes it.
+func TestAgesStandAtTheirColumn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := rapid.IntRange(30, 180).Draw(t, "w")
+		a := TimeAxis{FromNS: 1e18, BucketNS: buckets().Draw(t, "bucket"), Live: true}
+		a.ToNS = a.FromNS + int64(w)*a.BucketNS
+		line := plain(a, w, 1)[0]
+		if !strings.HasSuffix(line, " now") {
+			t.Fatalf("%q does not end now", line)
+		}
+		x := 0
+		for _, field := range strings.Split(strings.TrimSuffix(line, " now"), " ") {
+			n := utf8.RuneCountInString(field)
+			if ago, err := time.ParseDuration(strings.TrimPrefix(field, "-")); err == nil && x > 1 {
+				middle := float64(x) + float64(n)/2
+				want := float64(w) - float64(ago)/float64(a.BucketNS)
+				if math.Abs(middle-want) > 1.5 {
+					t.Fatalf("%q: %s is at %.1f, want %.1f", line, field, middle, want)
+				}
+			}
+			x += n + 1
 		}
 	})
 }

@@ -26,6 +26,15 @@ func (a axis) at(v float64) float64 {
 	return max(0, min(1, (v-low)/(high-low)))
 }
 
+// drawable brings an end of an axis into the range in which rounding up and powers of ten stay finite. NaN is 0.
+func drawable(v float64) float64 {
+	const limit = 1e300
+	if math.IsNaN(v) {
+		return 0
+	}
+	return max(-limit, min(limit, v))
+}
+
 // roundTops are the leading figures of the upper end of an axis. They are close enough to waste at most a third of the height, and far enough
 // apart for the axis to stand still while values wander.
 var roundTops = [...]float64{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10}
@@ -94,9 +103,10 @@ func logTicks(low, high float64) []float64 {
 		steps = []float64{1, 2, 5}
 	}
 	var ticks []float64
-	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
+	for e := first; e <= last; e++ {
 		for _, s := range steps {
-			if t := s * math.Pow(10, e); t >= low*(1-1e-9) && t <= high*(1+1e-9) {
+			if t := s * math.Pow10(e); t >= low*(1-1e-9) && t <= high*(1+1e-9) {
 				ticks = append(ticks, t)
 			}
 		}

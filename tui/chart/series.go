@@ -47,19 +47,25 @@ type Series struct {
 // Plot tells where the curves are, so that a time axis can be put below them.
 type Plot struct{ X, W int }
 
-const defaultLabelW = 5
+const (
+	defaultLabelW = 5
+	minPlotW      = 8 // columns of curves for which names and then tick labels give way
+)
 
 // PlotOf returns the columns that curves get in a grid of w columns.
-func (s Series) PlotOf(w int) Plot {
-	return plotOf(w, s.LabelW, s.nameW())
-}
+func (s Series) PlotOf(w int) Plot { return plotOf(w, s.LabelW, s.nameW()) }
 
 func plotOf(w, labelW, rightW int) Plot {
 	if labelW <= 0 {
 		labelW = defaultLabelW
 	}
-	w = max(0, w)
-	x := min(w, labelW+1)
+	x := labelW + 1
+	if w-x-rightW < minPlotW {
+		rightW = 0
+	}
+	if w-x < minPlotW {
+		x = 0
+	}
 	return Plot{X: x, W: max(0, w-x-rightW)}
 }
 
@@ -91,7 +97,7 @@ func (s Series) Draw(g *Grid) Plot {
 	default:
 		s.drawMarks(plot, a, s.Lines)
 	}
-	if s.Names {
+	if p.X+p.W < g.W() {
 		s.drawNames(g, a, p)
 	}
 	drawCursor(plot, s.Cursor)
@@ -100,13 +106,14 @@ func (s Series) Draw(g *Grid) Plot {
 
 // axis spans the values that are shown.
 func (s Series) axis(w int) axis {
+	s.Min, s.Max = drawable(s.Min), drawable(s.Max)
 	high, low := math.Inf(-1), math.Inf(1)
 	see := func(values []Value) {
 		for _, v := range tail(values, w) {
 			if !v.Known || s.Log && v.V <= 0 {
 				continue
 			}
-			high, low = max(high, v.V), min(low, v.V)
+			high, low = max(high, drawable(v.V)), min(low, drawable(v.V))
 		}
 	}
 	for _, l := range s.Lines {
@@ -145,6 +152,9 @@ func (s Series) logAxis(low, high float64) axis {
 }
 
 func (s Series) drawAxis(g *Grid, a axis, p Plot) {
+	if p.X == 0 {
+		return
+	}
 	format := s.Format
 	if format == nil {
 		format = unit.Tick
