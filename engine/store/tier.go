@@ -128,7 +128,12 @@ func (t *tiers) add(s *record.Step, p Place) {
 	case open != nil && p.TimeNS < open.StartNS:
 		t.addLate(s, p)
 		return
-	case open == nil || p.TimeNS >= open.EndNS:
+	case open == nil:
+		for i := range t.levels {
+			t.levels[i].reopen(p.TimeNS)
+		}
+		open = t.levels[0].open
+	case p.TimeNS >= open.EndNS:
 		t.closeSecond()
 		open = t.levels[0].bucket(p.TimeNS)
 		t.levels[0].open = open
@@ -140,28 +145,28 @@ func (t *tiers) add(s *record.Step, p Place) {
 }
 
 func (t *tiers) closeSecond() {
-	if closed := t.levels[0].open; closed != nil {
-		closed.Period = t.periods.sketch()
-		t.periods.reset()
-		t.run.Merge(closed)
-		t.close(0)
-	}
+	closed := t.levels[0].open
+	closed.Period = t.periods.sketch()
+	t.periods.reset()
+	t.run.Merge(closed)
+	t.close(0)
 }
 
 // close seals the open bucket of a level and counts it in the level above.
 func (t *tiers) close(level int) {
 	l := &t.levels[level]
 	closed := l.open
-	l.sealed, l.open = append(l.sealed, closed), nil
-	l.bound()
+	l.open = nil
+	if closed.Counts.Steps > 0 {
+		l.sealed = append(l.sealed, closed)
+		l.bound()
+	}
 	if level == len(t.levels)-1 {
 		return
 	}
 	up := &t.levels[level+1]
-	if up.open != nil && closed.StartNS >= up.open.EndNS {
+	if closed.StartNS >= up.open.EndNS {
 		t.close(level + 1)
-	}
-	if up.open == nil {
 		up.reopen(closed.StartNS)
 	}
 	up.open.absorb(closed)
@@ -175,7 +180,11 @@ func (t *tiers) addLate(s *record.Step, p Place) {
 	t.run.Merge(&one)
 	for i := range t.levels {
 		l := &t.levels[i]
-		if l.open != nil && p.TimeNS >= l.open.StartNS {
+		if i > 0 && p.TimeNS >= l.open.EndNS { // between what closed last and the open second
+			t.close(i)
+			l.reopen(p.TimeNS)
+		}
+		if p.TimeNS >= l.open.StartNS {
 			l.open.Add(s, p) // counted in the levels above when it closes
 			return
 		}
@@ -212,6 +221,9 @@ func (t *tiers) view() (views []tierView, run *Rollup) {
 		}
 		v := tierView{widthNS: l.widthNS, maxNS: l.widthNS, fromNS: l.fromNS, sealed: l.sealed[:len(l.sealed):len(l.sealed)]}
 		for _, r := range open {
+			if r.Counts.Steps == 0 {
+				continue
+			}
 			if n := len(v.tail); n == 0 || r.StartNS >= v.tail[n-1].EndNS {
 				v.tail = append(v.tail, l.bucket(r.StartNS))
 			}
