@@ -28,9 +28,11 @@ func (f editedFile) locate(text []byte) ([]insertion, []Problem) {
 		}
 		places = append(places, insertion{offset: offset, text: e.Text})
 	}
-	slices.SortStableFunc(places, func(a, b insertion) int { return a.offset - b.offset })
+	slices.SortStableFunc(places, byOffset)
 	return places, problems
 }
+
+func byOffset(a, b insertion) int { return a.offset - b.offset }
 
 // countOverlapping counts occurrences that may overlap: of two overlapping ones neither is the place that was meant.
 func countOverlapping(text, anchor []byte) int {

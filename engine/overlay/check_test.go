@@ -5,8 +5,11 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 func TestCheckReportsEverythingAtOnce(t *testing.T) {
@@ -88,6 +91,52 @@ func TestDiffOfEdits(t *testing.T) {
 		}
 		p.Apply(s)
 	}
+}
+
+func TestInsertionsAreShownAsWholeLines(t *testing.T) {
+	for _, c := range []struct {
+		text   string
+		place  insertion
+		offset int
+		added  string
+	}{
+		{"a\nb\n", insertion{1, "\nx"}, 2, "x\n"},                // after a line's last word
+		{"a\n  b\n", insertion{4, "x\n  "}, 2, "  x\n"},          // before an indented word
+		{"a\nb\n", insertion{2, "x\n"}, 2, "x\n"},                // whole as it is
+		{"if a:\n", insertion{4, " or b"}, 4, " or b"},           // a changed line
+		{"a", insertion{1, "\nx"}, 1, "\nx"},                     // no newline at the end
+		{"a\n", insertion{0, "x\n"}, 0, "x\n"},                   // at the start
+		{"\n\n\n", insertion{3, "\n"}, 3, "\n"},                  // the same byte all over
+		{"aaa\n", insertion{0, "a"}, 0, "a"},                     // no line start to be had
+		{"x = 1\n\n", insertion{5, "\n\ny = 2"}, 6, "\ny = 2\n"}, // with a blank line before
+	} {
+		got := c.place.toLineStart([]byte(c.text))
+		if got != (insertion{c.offset, c.added}) {
+			t.Errorf("%+v in %q: got %+v, want %d %q", c.place, c.text, got, c.offset, c.added)
+		}
+		was, is := insert([]byte(c.text), []insertion{c.place}), insert([]byte(c.text), []insertion{got})
+		if !bytes.Equal(was, is) {
+			t.Errorf("%+v in %q makes %q, moved %q", c.place, c.text, was, is)
+		}
+	}
+}
+
+// Moved insertions make the same text, also where they meet.
+func TestWholeLinesKeepsTheText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := []byte(rapid.StringMatching(`[ab\n]{0,12}`).Draw(t, "text"))
+		var places []insertion
+		for range rapid.IntRange(0, 4).Draw(t, "places") {
+			places = append(places, insertion{
+				offset: rapid.IntRange(0, len(text)).Draw(t, "offset"),
+				text:   rapid.StringMatching(`[ab\n]{1,4}`).Draw(t, "added"),
+			})
+		}
+		slices.SortStableFunc(places, byOffset)
+		if got, want := insert(text, wholeLines(text, places)), insert(text, places); !bytes.Equal(got, want) {
+			t.Fatalf("got %q want %q", got, want)
+		}
+	})
 }
 
 // The printed diff is one that the patch program turns the originals into the patched files with.

@@ -1,10 +1,12 @@
 package overlay
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 
 	udiff "github.com/aymanbagabas/go-udiff"
 )
@@ -55,7 +57,7 @@ func (p *Patch) diffFile(s Site, applied treeState, path string) (string, error)
 		return "", problems[0]
 	}
 	var edits []udiff.Edit
-	for _, place := range places {
+	for _, place := range wholeLines(before, places) {
 		edits = append(edits, udiff.Edit{Start: place.offset, End: place.offset, New: place.text})
 	}
 	text, err := udiff.ToUnified("a/"+path, "b/"+path, string(before), edits, diffContext)
@@ -63,6 +65,44 @@ func (p *Patch) diffFile(s Site, applied treeState, path string) (string, error)
 		return "", fmt.Errorf("cannot compare %s: %w", path, err)
 	}
 	return text, nil
+}
+
+// wholeLines moves insertions in mid-line to a line's start where that makes the same text, as "\nB" after "A" is "B\n"
+// after "A\n". The diff then shows lines added, instead of lines replaced by themselves.
+func wholeLines(text []byte, places []insertion) []insertion {
+	moved := make([]insertion, len(places))
+	for i, place := range places {
+		moved[i] = place.toLineStart(text)
+	}
+	if !slices.IsSortedFunc(moved, byOffset) || !bytes.Equal(insert(text, moved), insert(text, places)) {
+		return places
+	}
+	return moved
+}
+
+// toLineStart slides an insertion along the text: over a byte that equals its own first or last one it may move.
+func (p insertion) toLineStart(text []byte) insertion {
+	whole := func(q insertion) bool {
+		return strings.HasSuffix(q.text, "\n") && (q.offset == 0 || text[q.offset-1] == '\n')
+	}
+	for q := p; ; q = (insertion{q.offset + 1, q.text[1:] + q.text[:1]}) {
+		if whole(q) {
+			return q
+		}
+		if q.offset == len(text) || text[q.offset] != q.text[0] {
+			break
+		}
+	}
+	for q := p; ; {
+		if whole(q) {
+			return q
+		}
+		last := len(q.text) - 1
+		if q.offset == 0 || text[q.offset-1] != q.text[last] {
+			return p
+		}
+		q = insertion{q.offset - 1, q.text[last:] + q.text[:last]}
+	}
 }
 
 // readOriginal reads the unpatched text: from the file, or from the backup where a patch is in place.
