@@ -85,10 +85,10 @@ func Rate(v float64, per string) string {
 	return Unknown
 }
 
-// Left pads s with blanks on its right to w columns; Right puts them on its left. Both take ASCII and cut nothing.
+// Left pads s, which is ASCII, with blanks on its right to w columns. What is longer stays whole.
 func Left(s string, w int) string { return s + blanks(w-len(s)) }
 
-// Right pads s with blanks on its left to w columns.
+// Right pads s, which is ASCII, with blanks on its left to w columns. What is longer stays whole.
 func Right(s string, w int) string { return blanks(w-len(s)) + s }
 
 func blanks(n int) string { return strings.Repeat(" ", max(0, n)) }

@@ -15,28 +15,46 @@ type Prefs struct {
 	Light  *bool  // the terminal's answer about its background; nil while it has not answered
 }
 
+// entry is a theme that is made when it is asked for: making one computes a sequence per role and attribute.
+type entry struct {
+	name string
+	make func() *Theme
+}
+
+// entries are in the order in which the theme key walks through them.
+func entries() []entry {
+	return []entry{
+		{"dark", Dark}, {"light", Light}, {"16-dark", ANSI16Dark}, {"16-light", ANSI16Light},
+		{"colorblind-dark", ColorBlindDark}, {"colorblind-light", ColorBlindLight}, {"mono", Mono}, {"plain", Plain},
+	}
+}
+
+// All returns every theme, in the order in which the theme key walks through them.
+func All() []*Theme {
+	var all []*Theme
+	for _, e := range entries() {
+		all = append(all, e.make())
+	}
+	return all
+}
+
 // Names returns the names that Prefs.Theme takes besides "auto". "16" and "colorblind" go with the background.
 func Names() []string {
 	names := []string{"16", "colorblind"}
-	for _, t := range All() {
-		names = append(names, t.Name)
+	for _, e := range entries() {
+		names = append(names, e.name)
 	}
 	return names
 }
 
 // ByName returns the theme of that exact name, without "auto" and the short forms.
 func ByName(name string) (*Theme, bool) {
-	all := All()
-	i := slices.IndexFunc(all, func(t *Theme) bool { return t.Name == name })
-	if i < 0 {
-		return nil, false
+	for _, e := range entries() {
+		if e.name == name {
+			return e.make(), true
+		}
 	}
-	return all[i], true
-}
-
-// All returns every theme, in the order in which the theme key walks through them.
-func All() []*Theme {
-	return []*Theme{Dark(), Light(), ANSI16Dark(), ANSI16Light(), ColorBlindDark(), ColorBlindLight(), Mono(), Plain()}
+	return nil, false
 }
 
 // Choose picks theme and glyphs for the terminal that env describes. A theme that is asked for by name wins over what env says about

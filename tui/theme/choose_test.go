@@ -90,9 +90,27 @@ func TestChooseRefusesUnknownNames(t *testing.T) {
 			t.Errorf("%+v: error %v, want %s", c.prefs, err, c.want)
 		}
 	}
+	for _, th := range theme.All() {
+		if got, ok := theme.ByName(th.Name); !ok || got.Name != th.Name {
+			t.Errorf("%s is not found by its name", th.Name)
+		}
+	}
+	if _, ok := theme.ByName("auto"); ok {
+		t.Error("auto is a theme")
+	}
 	for _, name := range theme.Names() {
 		if _, err := theme.Choose(env, theme.Prefs{Theme: name}); err != nil {
 			t.Errorf("%s is listed and refused: %v", name, err)
+		}
+	}
+}
+
+func BenchmarkChoose(b *testing.B) {
+	env := func(name string) string { return map[string]string{"TERM": "xterm-256color"}[name] }
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := theme.Choose(env, theme.Prefs{}); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

@@ -10,7 +10,6 @@ type Glyphs struct {
 	TopLeft, TopRight, BottomLeft, BottomRight, Horizontal, Vertical rune
 	TeeLeft, TeeRight                                                rune // where a line inside a box meets its left and right border
 	TickLeft, TickDown                                               rune // a label's mark on a vertical and on a horizontal axis
-	AxisCorner                                                       rune
 
 	// Bars. Index n is n eighths of a cell; sets with fewer steps repeat runes.
 	Across [9]rune // growing to the right
@@ -23,10 +22,11 @@ type Glyphs struct {
 	// Marks of lines in a chart that cannot draw braille, by line.
 	Lines [4]rune
 
-	// Marks and arrows in text.
-	Dot, Ring, Triangle, Cross, Check, Diamond, Pause, Play      rune
-	ArrowLeft, ArrowRight, ArrowUp, ArrowDown                    rune
-	Ellipsis, Separator, Cursor, ExtentLeft, ExtentRight, Extent rune
+	// Marks in text.
+	Dot, Ring, Triangle, Cross, Check, Pause, Play rune
+
+	// Ends of text, cursors and the shown part of a run.
+	Ellipsis, Cursor, ExtentLeft, ExtentRight, Extent rune
 }
 
 // UnicodeGlyphs returns the set for UTF-8 terminals. Triangles are the ones without an emoji form.
@@ -34,15 +34,14 @@ func UnicodeGlyphs() Glyphs {
 	return Glyphs{
 		Braille: true,
 		TopLeft: '╭', TopRight: '╮', BottomLeft: '╰', BottomRight: '╯', Horizontal: '─', Vertical: '│',
-		TeeLeft: '├', TeeRight: '┤', TickLeft: '┤', TickDown: '┴', AxisCorner: '└',
+		TeeLeft: '├', TeeRight: '┤', TickLeft: '┤', TickDown: '┴',
 		Across: [9]rune{' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'},
 		Up:     [9]rune{' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'},
 		Track:  '░',
 		Heat:   [6]rune{'·', '░', '▒', '▓', '█', '█'},
 		Lines:  [4]rune{'•', '×', '+', '◦'},
-		Dot:    '●', Ring: '○', Triangle: '▲', Cross: '×', Check: '✓', Diamond: '◆', Pause: '▮', Play: '►',
-		ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓',
-		Ellipsis: '…', Separator: '·', Cursor: '│', ExtentLeft: '├', ExtentRight: '┤', Extent: '━',
+		Dot:    '●', Ring: '○', Triangle: '▲', Cross: '×', Check: '✓', Pause: '▮', Play: '►',
+		Ellipsis: '…', Cursor: '│', ExtentLeft: '├', ExtentRight: '┤', Extent: '━',
 	}
 }
 
@@ -51,14 +50,13 @@ func ASCIIGlyphs() Glyphs {
 	return Glyphs{
 		ASCII:   true,
 		TopLeft: '+', TopRight: '+', BottomLeft: '+', BottomRight: '+', Horizontal: '-', Vertical: '|',
-		TeeLeft: '+', TeeRight: '+', TickLeft: '|', TickDown: '+', AxisCorner: '+',
+		TeeLeft: '+', TeeRight: '+', TickLeft: '|', TickDown: '+',
 		Across: [9]rune{' ', '-', '-', '-', '=', '=', '=', '#', '#'},
 		Up:     [9]rune{' ', '_', '_', '.', '.', ':', ':', '|', '#'},
 		Track:  '.',
 		Heat:   [6]rune{'.', ':', '+', '*', '#', '@'},
 		Lines:  [4]rune{'o', 'x', '+', '~'},
-		Dot:    '*', Ring: 'o', Triangle: '^', Cross: 'x', Check: 'v', Diamond: '#', Pause: '"', Play: '>',
-		ArrowLeft: '<', ArrowRight: '>', ArrowUp: '^', ArrowDown: 'v',
-		Ellipsis: '~', Separator: '-', Cursor: '|', ExtentLeft: '[', ExtentRight: ']', Extent: '=',
+		Dot:    '*', Ring: 'o', Triangle: '^', Cross: 'x', Check: 'v', Pause: '"', Play: '>',
+		Ellipsis: '~', Cursor: '|', ExtentLeft: '[', ExtentRight: ']', Extent: '=',
 	}
 }
