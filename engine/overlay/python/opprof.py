@@ -290,7 +290,9 @@ class StepRecorder:
         cached = output.scheduled_cached_reqs
         requests = self._scheduler.requests
         resumed = self._resumed(output)
-        self._forget(output)
+        for name in output.finished_req_ids:
+            self._reached.pop(name, None)
+            self._refill.pop(name, None)
 
         lengths = [request.num_computed_tokens for request in new]
         lengths += cached.num_computed_tokens
@@ -336,13 +338,6 @@ class StepRecorder:
         requests = self._scheduler.requests
         names = {request.req_id for request in output.scheduled_new_reqs}
         return {name for name in names if requests[name].num_preemptions}
-
-    def _forget(self, output) -> None:
-        for name in output.finished_req_ids:
-            self._reached.pop(name, None)
-            self._refill.pop(name, None)
-        for name in output.preempted_req_ids or ():
-            self._refill.pop(name, None)
 
     def _recompute(self, resumed: set[str], tokens: dict[str, int]) -> int:
         """Tokens of this step that preempted requests had computed before."""
@@ -403,7 +398,7 @@ class LineWriter:
     def __init__(self, path: str, header: dict[str, Any]) -> None:
         self._path = path
         self._queue: deque[dict[str, Any]] = deque()
-        self._encoder = msgspec.json.Encoder()
+        self._encoder = msgspec.json.Encoder(enc_hook=str)
         self._wake = threading.Event()
         self._ending: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._encoded = 1
@@ -534,7 +529,7 @@ def describe_engine(config) -> dict[str, Any]:
         "max_num_seqs": batch.max_num_seqs,
         "async_scheduling": bool(batch.async_scheduling),
         "prefix_caching": bool(cache.enable_prefix_caching),
-        "cudagraph_mode": graph_mode and graph_mode.name,
+        "cudagraph_mode": None if graph_mode is None else graph_mode.name,
         "block_size": cache.block_size,
         "context_edges": CONTEXT_EDGES,
         "chunk_edges": CHUNK_EDGES,
