@@ -83,11 +83,23 @@ func (c *Counts) addQueues(s *record.Step, timeNS int64) {
 	c.DeferredMax = max(c.DeferredMax, s.Queues.Deferred)
 	c.RunningSum += s.Queues.Running
 	c.WaitingSum += s.Queues.Waiting
-	usage := finite(s.KV.Usage)
-	c.KVUsageSum += usage
-	if usage > c.KVUsageMax {
+	if usage := finite(s.KV.Usage); usage > 0 {
+		c.KVUsageSum += exactUsage(usage)
+		c.maxUsage(usage, timeNS)
+	}
+}
+
+// maxUsage keeps the largest share, and the latest time that had it.
+func (c *Counts) maxUsage(usage float64, timeNS int64) {
+	if usage > c.KVUsageMax || (usage == c.KVUsageMax && timeNS > c.KVUsageMaxNS) {
 		c.KVUsageMax, c.KVUsageMaxNS = usage, timeNS
 	}
+}
+
+// exactUsage rounds a share to a multiple of 2^-24, so that sums of half a billion of them do not depend on the order of adding.
+func exactUsage(usage float64) float64 {
+	const unit = 1 << 24
+	return float64(int64(usage*unit+0.5)) / unit
 }
 
 func (c *Counts) addGraph(s *record.Step) {
@@ -118,12 +130,12 @@ func graphMode(s *record.Step) record.GraphMode {
 	return s.Graph.Mode
 }
 
-// maxUsage is far beyond any share: a damaged number must not make a sum infinite, which JSON cannot hold.
-const maxUsage = 1e9
+// usageLimit is far beyond any share: a damaged number must not make a sum infinite, which JSON cannot hold.
+const usageLimit = 1e9
 
 // finite keeps damaged numbers out of every sum.
 func finite(f float64) float64 {
-	if math.IsNaN(f) || math.Abs(f) > maxUsage {
+	if math.IsNaN(f) || math.Abs(f) > usageLimit {
 		return 0
 	}
 	return f
@@ -181,8 +193,8 @@ func (c *Counts) mergeQueues(o *Counts) {
 	c.WaitingSum += o.WaitingSum
 	c.RunningSum += o.RunningSum
 	c.KVUsageSum += o.KVUsageSum
-	if o.KVUsageMax > c.KVUsageMax {
-		c.KVUsageMax, c.KVUsageMaxNS = o.KVUsageMax, o.KVUsageMaxNS
+	if o.KVUsageMax > 0 {
+		c.maxUsage(o.KVUsageMax, o.KVUsageMaxNS)
 	}
 }
 

@@ -155,9 +155,9 @@ type Counts struct {
 	WaitingSum  int64 `json:"waiting_sum"` // over steps, for the mean
 	RunningSum  int64 `json:"running_sum"`
 
-	KVUsageMax   float64 `json:"kv_usage_max"` // in [0,1]
-	KVUsageMaxNS int64   `json:"kv_usage_max_ns"`
-	KVUsageSum   float64 `json:"kv_usage_sum"` // over steps, for the mean
+	KVUsageMax   float64 `json:"kv_usage_max"`    // in [0,1]
+	KVUsageMaxNS int64   `json:"kv_usage_max_ns"` // the latest time with it
+	KVUsageSum   float64 `json:"kv_usage_sum"`    // over steps, for the mean; each rounded to 2^-24
 
 	Graph         [record.GraphModes]int64 `json:"graph"` // steps by mode: unknown, NONE, PIECEWISE, FULL, other
 	GraphBucket   int64                    `json:"graph_bucket_tokens"`

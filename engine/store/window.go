@@ -20,6 +20,8 @@ type windowSpan struct {
 type windows struct {
 	list   []windowSpan
 	shared bool // a snapshot holds the list
+
+	lastStep, lastNS int64 // newest step, while a window is open
 }
 
 func (w *windows) own() {
@@ -52,7 +54,10 @@ func (w *windows) stop(timeNS, afterStep int64) {
 	w.own()
 	last := &w.list[len(w.list)-1]
 	last.StopNS, last.StopAfterStep = max(timeNS, last.StartNS), afterStep
-	last.endNS = max(last.endNS, last.StopNS)
+	last.endNS = last.StopNS
+	if w.lastStep > last.AfterStep && w.lastStep <= afterStep {
+		last.endNS = max(last.endNS, w.lastNS)
+	}
 }
 
 // add looks whether the step belongs to the newest window. The lines of steps that were in flight at a marker follow it.
@@ -61,6 +66,7 @@ func (w *windows) add(s *record.Step, p Place) {
 		return
 	}
 	last := &w.list[len(w.list)-1]
+	w.lastStep, w.lastNS = s.StepIndex, p.TimeNS
 	if s.StepIndex <= last.AfterStep || (last.StopNS != 0 && s.StepIndex > last.StopAfterStep) || p.OffAxis {
 		return
 	}
