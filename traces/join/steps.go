@@ -18,6 +18,8 @@ type Step struct {
 	SubmitNS           int64  // wall clock, ns since 1970
 	PeriodNS           *int64 // nil when unknown
 	SubmitToCompleteNS int64
+	Graph              string // CUDA-graph mode; "" when unknown
+	BucketTokens       int64  // valid with Graph
 }
 
 // Marker is a start of the profiler as the engine recorded it: the window's first step is the one after AfterStep.

@@ -227,3 +227,6 @@ func (a *analysis) familyOf(e *kineto.DeviceEvent) family.Family {
 func (b *Breakdown) String() string {
 	return fmt.Sprintf("%s: %d kernels, union %d ns, %d iterations", b.File, b.Kernels, b.Total.UnionNS, len(b.Iterations))
 }
+
+// MeanNS is the mean duration of a launch, rounded to the nearest nanosecond.
+func (k *KernelUse) MeanNS() int64 { return (k.Use.SumNS + k.Use.Launches/2) / k.Use.Launches }

@@ -1,0 +1,199 @@
+package capture
+
+import (
+	"opprof/traces/family"
+	"opprof/traces/join"
+	"opprof/traces/rank"
+)
+
+// Report is a capture as `opprof trace --json` prints it: integer nanoseconds, null where a value is unknown.
+type Report struct {
+	Schema  int            `json:"schema"`
+	Windows []WindowReport `json:"windows"`
+	Failed  []FailedFile   `json:"failed"`
+}
+
+// FailedFile is a file that gave nothing.
+type FailedFile struct {
+	Path  string `json:"path"`
+	Error string `json:"error"`
+}
+
+// WindowReport is one window.
+type WindowReport struct {
+	Files      []string          `json:"files"`
+	Missing    []int64           `json:"missing_ranks"`
+	Join       JoinReport        `json:"join"`
+	Ranks      []RankReport      `json:"ranks"`
+	Iterations []IterationReport `json:"iterations"`
+}
+
+// JoinReport says how the window was tied to steps; the method is "" when it was not.
+type JoinReport struct {
+	Method    string `json:"method"`
+	Reason    string `json:"reason"`
+	AfterStep *int64 `json:"after_step"`
+}
+
+// UseReport is device time of one family.
+type UseReport struct {
+	SumNS    int64 `json:"sum_ns"`
+	UnionNS  int64 `json:"union_ns"`
+	Launches int64 `json:"launches"`
+}
+
+// RankReport is one rank of a window.
+type RankReport struct {
+	Rank                 *int64               `json:"rank"`
+	RankFrom             string               `json:"rank_from"`
+	DataParallel         *int64               `json:"dp"`
+	File                 string               `json:"file"`
+	Kernels              int64                `json:"kernels"`
+	Copies               int64                `json:"copies"`
+	Sets                 int64                `json:"sets"`
+	SumNS                int64                `json:"sum_ns"`
+	UnionNS              int64                `json:"union_ns"`
+	NonCollectiveUnionNS int64                `json:"noncollective_union_ns"`
+	Families             map[string]UseReport `json:"families"`
+	SpanNS               int64                `json:"span_ns"`
+	IdleNS               int64                `json:"idle_ns"`
+	ExposedCollectiveNS  int64                `json:"exposed_collective_ns"`
+	ExposedCopyNS        int64                `json:"exposed_copy_ns"`
+	GraphEvents          int64                `json:"graph_events"`
+	EagerEvents          int64                `json:"eager_events"`
+	UnattributedSumNS    int64                `json:"unattributed_sum_ns"`
+	UnknownSumNS         int64                `json:"unknown_sum_ns"`
+	LostEvents           int64                `json:"lost_events"`
+	SuspectEvents        int64                `json:"suspect_events"`
+	SuspectSumNS         int64                `json:"suspect_sum_ns"`
+	Truncated            bool                 `json:"truncated"`
+	TopKernels           []KernelReport       `json:"top_kernels"`
+}
+
+// KernelReport is one kernel name of a rank.
+type KernelReport struct {
+	Name     string   `json:"name"`
+	Family   string   `json:"family"`
+	Rule     string   `json:"rule"`
+	SumNS    int64    `json:"sum_ns"`
+	UnionNS  int64    `json:"union_ns"`
+	Launches int64    `json:"launches"`
+	MeanNS   int64    `json:"mean_ns"`
+	P50NS    int64    `json:"p50_ns"`
+	P95NS    int64    `json:"p95_ns"`
+	MaxNS    int64    `json:"max_ns"`
+	Grid     [3]int32 `json:"grid"`
+	Block    [3]int32 `json:"block"`
+	Shapes   int      `json:"shapes"`
+}
+
+// IterationReport is one labelled step on all ranks.
+type IterationReport struct {
+	Label              string                `json:"label"`
+	Warmup             bool                  `json:"warmup"`
+	Ranks              []RankIterationReport `json:"ranks"`
+	CriticalPathNS     int64                 `json:"critical_path_ns"`
+	CriticalRank       *int64                `json:"critical_rank"`
+	SlowestRank        *int64                `json:"slowest_rank"`
+	SpreadNS           int64                 `json:"spread_ns"`
+	CollectiveWaitNS   int64                 `json:"collective_wait_ns"`
+	OverlapNS          int64                 `json:"overlap_ns"`
+	StepIndex          *int64                `json:"step_index"`
+	GraphMode          *string               `json:"graph_mode"`
+	BucketTokens       *int64                `json:"bucket_tokens"`
+	PeriodNS           *int64                `json:"period_ns"`
+	SubmitToCompleteNS *int64                `json:"submit_to_complete_ns"`
+	ResidualNS         *int64                `json:"residual_ns"`
+}
+
+// RankIterationReport is one rank's part of an iteration.
+type RankIterationReport struct {
+	Rank                 *int64               `json:"rank"`
+	SumNS                int64                `json:"sum_ns"`
+	UnionNS              int64                `json:"union_ns"`
+	NonCollectiveUnionNS int64                `json:"noncollective_union_ns"`
+	Launches             int64                `json:"launches"`
+	SpanNS               int64                `json:"span_ns"`
+	Families             map[string]UseReport `json:"families"`
+}
+
+// Report converts a capture. top bounds the kernels listed of each rank; 0 lists all.
+func (c *Capture) Report(top int) Report {
+	r := Report{Schema: 1, Windows: []WindowReport{}, Failed: []FailedFile{}}
+	for i := range c.Windows {
+		r.Windows = append(r.Windows, c.window(&c.Windows[i], top))
+	}
+	for _, f := range c.Failed {
+		r.Failed = append(r.Failed, FailedFile{f.Path, f.Err.Error()})
+	}
+	return r
+}
+
+func (c *Capture) window(w *join.Window, top int) WindowReport {
+	out := WindowReport{Files: []string{}, Missing: append([]int64{}, w.Missing...), Ranks: []RankReport{}, Iterations: []IterationReport{},
+		Join: JoinReport{Method: w.Join.Method, Reason: w.Join.Reason}}
+	if w.Join.Method != "" {
+		out.Join.AfterStep = &w.Join.AfterStep
+	}
+	for _, b := range w.Ranks {
+		out.Files = append(out.Files, c.Paths[b])
+		out.Ranks = append(out.Ranks, c.rank(b, top))
+	}
+	for i := range w.Iterations {
+		out.Iterations = append(out.Iterations, iteration(w, &w.Iterations[i]))
+	}
+	return out
+}
+
+func (c *Capture) rank(b *rank.Breakdown, top int) RankReport {
+	out := RankReport{Rank: known(b.Rank.Global), RankFrom: b.Rank.From, DataParallel: known(b.Rank.DP), File: c.Paths[b],
+		Kernels: b.Kernels, Copies: b.Copies, Sets: b.Sets, SumNS: b.Total.SumNS, UnionNS: b.Total.UnionNS,
+		NonCollectiveUnionNS: b.NonCollective.UnionNS, Families: families(&b.Families), SpanNS: b.Span.Len(), IdleNS: b.IdleNS,
+		ExposedCollectiveNS: b.ExposedNS.CollectiveNS, ExposedCopyNS: b.ExposedNS.CopyNS, GraphEvents: b.GraphEvents, EagerEvents: b.EagerEvents,
+		UnattributedSumNS: b.Unattributed.SumNS, UnknownSumNS: b.UnknownNS, LostEvents: b.Faults, SuspectEvents: b.Suspect, SuspectSumNS: b.SuspectNS,
+		Truncated: b.Truncated, TopKernels: []KernelReport{}}
+	for i, k := range b.Kernel {
+		if top > 0 && i >= top {
+			break
+		}
+		out.TopKernels = append(out.TopKernels, KernelReport{Name: k.Name, Family: k.Verdict.Family.String(), Rule: k.Verdict.Rule, SumNS: k.Use.SumNS,
+			UnionNS: k.Use.UnionNS, Launches: k.Use.Launches, MeanNS: k.MeanNS(), P50NS: k.P50NS, P95NS: k.P95NS, MaxNS: k.MaxNS, Grid: k.Grid, Block: k.Block, Shapes: k.Variants})
+	}
+	return out
+}
+
+func iteration(w *join.Window, it *join.Iteration) IterationReport {
+	out := IterationReport{Label: it.Label.Text, Warmup: it.Warmup, Ranks: []RankIterationReport{}, CriticalPathNS: it.CriticalNS,
+		CriticalRank: known(w.Ranks[it.Critical].Rank.Global), SlowestRank: known(w.Ranks[it.Slowest].Rank.Global), SpreadNS: it.SpreadNS,
+		CollectiveWaitNS: it.WaitNS, OverlapNS: it.OverlapNS(), ResidualNS: it.ResidualNS}
+	for k, r := range it.Ranks {
+		if r == nil {
+			continue
+		}
+		out.Ranks = append(out.Ranks, RankIterationReport{Rank: known(w.Ranks[k].Rank.Global), SumNS: r.Total.SumNS, UnionNS: r.Total.UnionNS,
+			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, SpanNS: r.Span.Len(), Families: families(&r.Families)})
+	}
+	if s := it.Step; s != nil {
+		out.StepIndex, out.PeriodNS, out.SubmitToCompleteNS = &s.Index, s.PeriodNS, &s.SubmitToCompleteNS
+		if s.Graph != "" {
+			out.GraphMode, out.BucketTokens = &s.Graph, &s.BucketTokens
+		}
+	}
+	return out
+}
+
+func families(f *rank.Families) map[string]UseReport {
+	out := map[string]UseReport{}
+	for i, u := range f {
+		out[family.Family(i).String()] = UseReport{u.SumNS, u.UnionNS, u.Launches}
+	}
+	return out
+}
+
+// known is a coordinate, or nil when it is negative: not known.
+func known(v int64) *int64 {
+	if v < 0 {
+		return nil
+	}
+	return &v
+}
