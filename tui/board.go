@@ -13,6 +13,7 @@ import (
 	"opprof/tui/keys"
 	"opprof/tui/layout"
 	"opprof/tui/panel"
+	"opprof/tui/theme"
 )
 
 // board is the page of a run's steps: the live page while the run goes on, the review page with a scrubber when it does not, or when
@@ -40,7 +41,8 @@ type board struct {
 	maximised bool
 	boxes     []layout.Box
 
-	canvas  *chart.Grid
+	canvas  *chart.Grid // nil when it must be drawn anew
+	glyphs  theme.Glyphs
 	drawn   map[layout.ID]drawnAs
 	serial  uint64 // of what is shown; panels drawn at an older one are drawn again
 	renders map[layout.ID]int

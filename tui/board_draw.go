@@ -13,7 +13,8 @@ import (
 // draw pastes the panels onto the screen. A panel is drawn again only when its rectangle or the picture changed; borders, which the focus
 // colours, are drawn every time.
 func (b *board) draw(g *chart.Grid) {
-	if b.canvas == nil || b.canvas.Glyphs != g.Glyphs {
+	if b.canvas == nil || b.glyphs != g.Glyphs {
+		b.glyphs = g.Glyphs
 		b.canvas = chart.NewGrid(b.width, b.height, g.Glyphs)
 		clear(b.drawn)
 	}
@@ -141,22 +142,23 @@ func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
 // text is the focused panel as plain lines under a line that says what and when.
 func (b *board) text() string {
 	in := b.input()
-	if in == nil || b.canvas == nil {
+	if in == nil {
 		return ""
 	}
 	for _, box := range b.boxes {
 		if box.ID != b.focus {
 			continue
 		}
-		r := chart.Rect{X: box.Rect.X + 1, Y: box.Rect.Y + 1, W: box.Rect.W - 2, H: box.Rect.H - 2}
 		p := b.panels[box.ID]
+		g := chart.NewGrid(box.Rect.W-2, box.Rect.H-2, b.glyphs)
+		p.Draw(g, in)
 		head := p.Title() + "  " + in.Run.ID + "  step " + unit.Count(in.Now.StepIndex) + "  " + unit.Date(in.Now.TimeNS, b.zone)
 		if p.Right != nil {
 			if right := p.Right(in); len(right) > 0 {
 				head += "  " + right[0]
 			}
 		}
-		lines := strings.Split(b.canvas.Sub(r).Plain(), "\n")
+		lines := strings.Split(g.Plain(), "\n")
 		for i := range lines {
 			lines[i] = strings.TrimRight(lines[i], " ")
 		}

@@ -68,7 +68,7 @@ func (t *timeline) resize(spanNS int64, v view) {
 	if t.cursorNS == 0 || old <= 0 {
 		return
 	}
-	share := float64(v.toNS-t.cursorNS) / float64(old)
+	share := min(float64(v.toNS-t.cursorNS)/float64(old), 0.98) // off the left border, which lies on a whole bucket
 	t.edgeNS = min(t.cursorNS+int64(share*float64(spanNS)), max(v.lastNS, t.cursorNS))
 }
 
@@ -103,7 +103,7 @@ func (t *timeline) put(atNS int64, v view) {
 	default:
 		t.edgeNS = atNS + span/2
 	}
-	t.edgeNS = min(t.edgeNS, max(v.lastNS, v.firstNS+span))
+	t.edgeNS = max(min(t.edgeNS, v.lastNS), v.firstNS+span) // no empty picture before or behind the run
 }
 
 // pan shifts picture and cursor together by a part of the picture, in whole buckets.

@@ -1,0 +1,405 @@
+package tui
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"pgregory.net/rapid"
+
+	"opprof/engine/store"
+	"opprof/tui/layout"
+	"opprof/tui/theme"
+)
+
+// liveScreen is the page over the first 3500 steps of a recording, 120 x 40.
+func liveScreen(t testing.TB) *screen {
+	s := scenes()[0].screen(t, Options{})
+	scenes()[0].show(s, 120, 40)
+	return s
+}
+
+func reviewScreen(t testing.TB) *screen {
+	sc := scene{stream: "h200-tp1", kind: "finished"}
+	s := sc.screen(t, Options{})
+	sc.show(s, 120, 40)
+	return s
+}
+
+func boardOf(s *screen) *board { return s.m.pages[0].(*board) }
+
+// TestKeys is a table of facts: after these keys, the screen says this, and does not say that.
+func TestKeys(t *testing.T) {
+	tests := []struct {
+		name   string
+		review bool
+		keys   string
+		says   string
+		not    string
+	}{
+		{"live at first", false, "", "► live", "FROZEN"},
+		{"space freezes loudly", false, "space", "FROZEN", "► live"},
+		{"space again goes on", false, "space space", "► live", "FROZEN"},
+		{"left leaves the newest step", false, "left", "▮ past", "► live"},
+		{"the scrubber comes with the past", false, "left", "w window", ""},
+		{"end comes back", false, "left left end", "► live", "w window"},
+		{"G comes back too", false, "pgup G", "► live", "past"},
+		{"right at the newest step stays live", false, "right", "► live", "past"},
+		{"frozen, then moved, is past", false, "space left", "▮ past", "FROZEN"},
+		{"end is off while live", false, "end", "the picture is live already", ""},
+		{"freeze in the past says why not", false, "left space", "the picture already stands", "FROZEN"},
+		{"freeze in a review says why not", true, "space", "a finished run stands still", "FROZEN"},
+		{"a comma goes one step back", false, ", ,", "step 3,498", "step 3,500"},
+		{"a point goes one step on", false, ", , .", "step 3,499", ""},
+		{"home is the first step", true, "home", "step 1 ", ""},
+		{"find a step", true, "/ 1 2 3 4 enter", "step 1,234 ", "go to"},
+		{"find a missing step says so", true, "/ 5 0 0 0 enter", "no step 5000", ""},
+		{"find nonsense keeps the prompt", true, "/ x enter", "write a step index", ""},
+		{"esc closes the prompt", true, "/ 1 esc", "q quit", "go to"},
+		{"backspace edits the prompt", true, "/ 1 2 backspace", "go to 1 ", "go to 12"},
+		{"previous preemption", true, "P", "earlier preemption", ""},
+		{"next preemption behind the last says so", true, "p", "no later preemption", ""},
+		{"previous stall", true, "S", "earlier stall", "no earlier"},
+		{"previous window", true, "N", "earlier profiler window", "no earlier"},
+		{"previous gap", true, "X", "earlier gap", "no earlier"},
+		{"previous graph miss", true, "M", "earlier step without a CUDA graph", "no earlier"},
+		{"enter maximises", false, "enter", "step period", "batch  requests"},
+		{"enter again goes back", false, "enter enter", "batch  requests", ""},
+		{"esc leaves the maximised panel", false, "enter esc", "batch  requests", ""},
+		{"tab walks through all panels when maximised", false, "enter tab", "KV cache", "step period"},
+		{"zoom out ends with the whole run", false, "-", "span 1m39s", ""},
+		{"zoom in shortens it", false, "+", "span 3", "span 1m"},
+		{"one engine cannot be chosen", false, "E", "the run has one engine", ""},
+		{"no supervisor, no window", false, "w", "no supervisor", ""},
+		{"help lists keys", false, "?", "leave the program from anywhere", ""},
+		{"esc closes help", false, "? esc", "► live", "leave the program from anywhere"},
+		{"q closes help", false, "? q", "► live", "leave the program from anywhere"},
+		{"help filters", false, "? / s t a l l", "2 matches", "leave the program"},
+		{"esc clears the filter", false, "? / s t a l l esc", "leave the program", "matches"},
+		{"explain names the source field", false, "tab e", "from decode_batch_size", ""},
+		{"theme is named", false, "t", "theme light", ""},
+		{"copy says so", false, "y", "copied to the clipboard", ""},
+		{"a page that is not there changes nothing", false, "9", "► live", ""},
+		{"an unknown key changes nothing", false, "ö", "► live", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := liveScreen(t)
+			if tt.review {
+				s = reviewScreen(t)
+			}
+			s.keys(strings.Fields(tt.keys)...)
+			got := s.plain()
+			lineWidths(t, got, 120, 40)
+			if !strings.Contains(got, tt.says) {
+				t.Errorf("%q is not on the screen:\n%s", tt.says, got)
+			}
+			if tt.not != "" && strings.Contains(got, tt.not) {
+				t.Errorf("%q is on the screen:\n%s", tt.not, got)
+			}
+		})
+	}
+}
+
+func TestQuitKeys(t *testing.T) {
+	tests := []struct {
+		keys string
+		quit bool
+		size [2]int
+	}{
+		{"q", true, [2]int{120, 40}},
+		{"ctrl+c", true, [2]int{120, 40}},
+		{"? ctrl+c", true, [2]int{120, 40}},
+		{"/ ctrl+c", true, [2]int{120, 40}},
+		{"/ q", false, [2]int{120, 40}},
+		{"? q", false, [2]int{120, 40}},
+		{"enter q", true, [2]int{120, 40}},
+		{"q", true, [2]int{20, 5}},
+		{"x", false, [2]int{20, 5}},
+		{"q", true, [2]int{0, 0}},
+	}
+	for _, tt := range tests {
+		s := liveScreen(t)
+		s.size(tt.size[0], tt.size[1])
+		var cmd tea.Cmd
+		for _, k := range strings.Fields(tt.keys) {
+			_, cmd = s.m.Update(press(k))
+		}
+		quit := false
+		if cmd != nil {
+			_, quit = cmd().(tea.QuitMsg)
+		}
+		if quit != tt.quit {
+			t.Errorf("%q at %v: quits %v, want %v", tt.keys, tt.size, quit, tt.quit)
+		}
+		if quit != (s.m.ctx.Err() != nil) {
+			t.Errorf("%q: questions are called off %v, want %v", tt.keys, s.m.ctx.Err() != nil, quit)
+		}
+	}
+}
+
+// TestCopy: the copied text is the panel's figures with what and when, and no border.
+func TestCopy(t *testing.T) {
+	s := liveScreen(t)
+	s.keys("tab")
+	text := s.m.page().text()
+	for _, want := range []string{"batch  requests, tokens", "h200-tp1", "step 3,500", "decode"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in %q", want, text)
+		}
+	}
+	if strings.ContainsAny(text, "│╭╮╰╯") {
+		t.Errorf("border in %q", text)
+	}
+}
+
+// TestDegenerateSizes: at any size the screen has exactly that size, or says what it needs.
+func TestDegenerateSizes(t *testing.T) {
+	s := liveScreen(t)
+	r := reviewScreen(t)
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.SampledFrom([]*screen{s, r}).Draw(t, "screen")
+		w, h := rapid.IntRange(0, 220).Draw(t, "width"), rapid.IntRange(0, 70).Draw(t, "height")
+		s.size(w, h)
+		for range rapid.IntRange(0, 3).Draw(t, "keys") {
+			s.keys(rapid.SampledFrom([]string{"enter", "tab", "left", "?", "e", "esc", "+", "-", "end", "P"}).Draw(t, "key"))
+		}
+		content := s.content()
+		if w == 0 || h == 0 {
+			if content != "" {
+				t.Fatalf("%dx%d: %q", w, h, content)
+			}
+			return
+		}
+		plain := s.plain()
+		lines := strings.Split(plain, "\n")
+		if len(lines) != h {
+			t.Fatalf("%d lines at height %d", len(lines), h)
+		}
+		for _, l := range lines {
+			if n := len([]rune(l)); n != w {
+				t.Fatalf("a line of %d columns at width %d: %q", n, w, l)
+			}
+		}
+		if w >= 22 && h >= 4 && !layout.Fits(w, h) && !strings.Contains(plain, fmt.Sprintf("need %d x %d", layout.MinWidth, layout.MinHeight)) {
+			t.Fatalf("%dx%d does not say what it needs:\n%s", w, h, plain)
+		}
+	})
+}
+
+// TestPanelsDrawnOnce: a panel is drawn again only when the picture or its rectangle changed.
+func TestPanelsDrawnOnce(t *testing.T) {
+	lines := recording(t, "h200-tp1", 3500)
+	source := &fakeSource{run: describe("live"), store: filled(lines[:3400])}
+	s := newScreen(t, source, newestTime(lines[:3400]), Options{})
+	s.size(120, 40)
+	s.tick(0)
+	b := boardOf(s)
+	count := func() int {
+		s.m.View()
+		return b.renders[layout.KV]
+	}
+	if n := count(); n != 1 {
+		t.Fatalf("drawn %d times at first", n)
+	}
+	steps := []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"tick without news", func() { s.tick(0) }, 1},
+		{"another focus", func() { s.keys("tab") }, 1},
+		{"another theme", func() { s.keys("t") }, 1},
+		{"overlay opened and closed", func() { s.keys("?", "esc") }, 1},
+		{"new steps", func() {
+			for i := 3400; i < len(lines); i++ {
+				source.store.Line(0, &lines[i])
+			}
+			s.tick(time.Second)
+		}, 2},
+		{"another size", func() { s.size(121, 40) }, 3},
+	}
+	for _, st := range steps {
+		st.do()
+		if n := count(); n != st.want {
+			t.Errorf("%s: drawn %d times, want %d", st.name, n, st.want)
+		}
+	}
+}
+
+// TestUnchangedScreenIsTheSameString: without news nothing is written to the terminal.
+func TestUnchangedScreenIsTheSameString(t *testing.T) {
+	s := reviewScreen(t)
+	before := s.content()
+	for range 20 {
+		s.tick(250 * time.Millisecond)
+		if s.content() != before {
+			t.Fatal("a finished run changes on the screen")
+		}
+	}
+}
+
+// TestOneQuestionAtATime: a slow source is not asked twice, its age is shown, and what changed meanwhile is asked at once afterwards.
+func TestOneQuestionAtATime(t *testing.T) {
+	s := liveScreen(t)
+	s.source.asked()
+	_, pull := s.m.Update(TickMsg(s.clock.at)) // the question is out as long as this is not run
+	for range 12 {
+		s.tick(250 * time.Millisecond)
+	}
+	s.keys("left")
+	if n := len(s.source.asked()); n != 0 {
+		t.Fatalf("%d questions while one is out", n)
+	}
+	if got := s.plain(); !strings.Contains(got, "picture 3.00 s old") {
+		t.Errorf("the age of the picture is not shown:\n%s", got)
+	}
+	s.send(pull())
+	if queries := s.source.asked(); len(queries) < 2 || queries[0].AtNS != 0 || queries[1].AtNS == 0 {
+		t.Errorf("the key's question did not follow: %+v", queries)
+	}
+	if strings.Contains(s.plain(), "old ") {
+		t.Error("the age stays after the answer")
+	}
+}
+
+// TestSourceError: the last picture stays, and the header says what is wrong.
+func TestSourceError(t *testing.T) {
+	s := liveScreen(t)
+	s.source.err = errors.New("stream vanished")
+	s.tick(250 * time.Millisecond)
+	if got := s.plain(); !strings.Contains(got, "stream vanished") || !strings.Contains(got, "step 3,500") {
+		t.Errorf("got:\n%s", got)
+	}
+	s.source.err = nil
+	s.tick(250 * time.Millisecond)
+	if strings.Contains(s.plain(), "stream vanished") {
+		t.Error("the error stays after a picture")
+	}
+}
+
+// TestFrozen: the picture stands while the recording goes on, and the header counts how far it is behind.
+func TestFrozen(t *testing.T) {
+	lines := recording(t, "h200-tp1", 3500)
+	source := &fakeSource{run: describe("live"), store: filled(lines[:3000])}
+	s := newScreen(t, source, newestTime(lines[:3000]), Options{})
+	s.size(120, 40)
+	s.tick(0)
+	s.keys("space")
+	body := strings.Split(s.plain(), "\n")[2:]
+	for i := 3000; i < len(lines); i++ {
+		source.store.Line(0, &lines[i])
+	}
+	s.tick(15 * time.Second)
+	s.tick(15 * time.Second)
+	got := strings.Split(s.plain(), "\n")
+	for i := range body {
+		if got[i+2] != body[i] {
+			t.Fatalf("line %d moved:\n%s\n%s", i+2, body[i], got[i+2])
+		}
+	}
+	if !strings.Contains(got[0], "FROZEN 1") || !strings.Contains(got[0], " s behind") {
+		t.Errorf("header: %q", got[0])
+	}
+}
+
+// TestBackground: the terminal's answer about its background chooses the theme, unless the reader has.
+func TestBackground(t *testing.T) {
+	light := tea.BackgroundColorMsg{Color: white{}}
+	s := liveScreen(t)
+	s.send(light)
+	if s.m.theme.Name != "light" {
+		t.Errorf("theme %s on a white background", s.m.theme.Name)
+	}
+	s = liveScreen(t)
+	s.keys("t", "t")
+	chosen := s.m.theme.Name
+	s.send(light)
+	if s.m.theme.Name != chosen {
+		t.Errorf("the answer overrules the reader: %s, not %s", s.m.theme.Name, chosen)
+	}
+	s = scenes()[0].screen(t, Options{Theme: theme.Prefs{Theme: "mono"}})
+	s.send(light)
+	if s.m.theme.Name != "mono" {
+		t.Errorf("the answer overrules the preference: %s", s.m.theme.Name)
+	}
+}
+
+type white struct{}
+
+func (white) RGBA() (r, g, b, a uint32) { return 0xffff, 0xffff, 0xffff, 0xffff }
+
+// TestEngines: two engines have rows, and one can be chosen alone.
+func TestEngines(t *testing.T) {
+	lines := recording(t, "h200-tp1", 600)
+	both := store.New(store.Options{})
+	for i := range lines {
+		l := lines[i]
+		both.Line(0, &l)
+		l.Step.EngineID = "dp1-pid1091"
+		l.Header.EngineID = "dp1-pid1091"
+		both.Line(1, &l)
+	}
+	s := newScreen(t, &fakeSource{run: describe("live"), store: both}, newestTime(lines), Options{})
+	s.size(120, 40)
+	s.tick(0)
+	if got := s.plain(); !strings.Contains(got, "engines") || !strings.Contains(got, "dp1-pid1091") || !strings.Contains(got, "all together") {
+		t.Fatalf("no engine rows:\n%s", got)
+	}
+	whole := boardOf(s).shown.main.Now.ScheduledRequests
+	s.keys("E", "E")
+	if got := s.plain(); !strings.Contains(got, "engine dp1-pid1091") || !strings.Contains(got, "selected dp1-pid1091") {
+		t.Errorf("second engine is not selected:\n%s", got)
+	}
+	if one := boardOf(s).shown.main.Now.ScheduledRequests; 2*one != whole {
+		t.Errorf("one engine has %d requests, both %d", one, whole)
+	}
+	s.keys("E")
+	if got := s.plain(); !strings.Contains(got, "all together") {
+		t.Errorf("not all engines again:\n%s", got)
+	}
+}
+
+// TestEmptyRun: before the first step there is a page that says so.
+func TestEmptyRun(t *testing.T) {
+	for _, kind := range []string{"live", "finished"} {
+		s := newScreen(t, &fakeSource{run: describe(kind), store: store.New(store.Options{})}, time.Unix(1_800_000_000, 0), Options{})
+		for _, size := range sizes {
+			s.size(size[0], size[1])
+			s.tick(0)
+			s.keys("left", "home", "+", ",", "P", "e", "esc", "enter", "tab", "enter", "end")
+			lineWidths(t, s.plain(), size[0], size[1])
+		}
+		if got := s.plain(); !strings.Contains(got, "no step yet") {
+			t.Errorf("%s: got:\n%s", kind, got)
+		}
+	}
+}
+
+// TestOutsideTextIsHarmless: control bytes of names and errors never reach the terminal.
+func TestOutsideTextIsHarmless(t *testing.T) {
+	bad := "\x1b]0;evil\a\x1b[2J\u202eh\x00\r\n日本"
+	lines := recording(t, "h200-tp1", 50)
+	for i := range lines {
+		lines[i].Step.EngineID = bad
+		lines[i].Header.EngineID = bad
+		lines[i].Header.Model = bad
+	}
+	run := describe("live")
+	run.ID, run.Model, run.VLLMVersion, run.PatchHash, run.Path = bad, bad, bad, bad, bad
+	s := newScreen(t, &fakeSource{run: run, store: filled(lines)}, newestTime(lines), Options{Theme: theme.Prefs{Theme: "plain"}})
+	s.size(180, 50)
+	s.tick(0)
+	s.keys("E")
+	s.source.err = errors.New(bad)
+	s.tick(time.Second)
+	for _, r := range s.content() + s.m.View().WindowTitle {
+		if r < ' ' && r != '\n' || r == 0x7f || r == 0x202e || r > 0x3000 {
+			t.Fatalf("rune %U on the screen", r)
+		}
+	}
+	lineWidths(t, s.plain(), 180, 50)
+}
