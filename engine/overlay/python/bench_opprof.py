@@ -4,8 +4,8 @@
     PYTHONPATH=<patched vLLM>:<folder of test_opprof.py> python bench_opprof.py
 
 Foreground is the recorder's own clock in the serving thread. Writer is the CPU
-time of its thread, which holds the GIL for most of it. Loop is the time of one
-schedule() and update_from_output().
+time of its thread, which holds the GIL for most of it. Loop is the CPU time of
+one schedule() and update_from_output() in the serving thread.
 """
 
 import importlib.util
@@ -24,7 +24,8 @@ from vllm.v1.core.sched.scheduler import Scheduler  # noqa: E402
 
 BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
 STEPS = 400
-ROUNDS = 15
+ROUNDS = 60
+ROUND_STEPS = 50
 FOREVER = 100_000
 
 
@@ -40,13 +41,13 @@ def decoding(folder, size, **options):
 
 
 def drive(engine, steps, arrivals):
-    """Microseconds per turn of the loop; a new request every `arrivals` turns."""
-    start = time.perf_counter()
+    """CPU microseconds per turn; a new request every `arrivals` turns."""
+    start = time.thread_time()
     for i in range(steps):
         if arrivals and i % arrivals == 0:
             engine.add(f"n{i}", 300, outputs=2 * arrivals)
         engine.step(GRAPH)
-    return (time.perf_counter() - start) / steps * 1e6
+    return (time.thread_time() - start) / steps * 1e6
 
 
 def foreground(folder, arrivals):
@@ -94,7 +95,7 @@ def off_and_on(folder):
     for turn in range(ROUNDS):
         order = list(arms) if turn % 2 else list(reversed(arms))
         for name in order:
-            times[name].append(drive(engines[name], STEPS // 2, 0))
+            times[name].append(drive(engines[name], ROUND_STEPS, 0))
     for name in arms:
         ratios = [t / off for t, off in zip(times[name], times["off"])]
         low, middle, high = statistics.quantiles(ratios, n=4)

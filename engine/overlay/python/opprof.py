@@ -344,9 +344,12 @@ class StepRecorder:
         requests = self._scheduler.requests
         for name in resumed:
             request = requests[name]
-            decoding = request.num_output_tokens or request.num_output_placeholders
-            known = request.num_tokens if decoding else self._reached.get(name, 0)
-            self._refill[name] = known
+            in_flight = request.num_output_placeholders
+            if request.num_output_tokens or in_flight:
+                # The newest token has never been computed.
+                self._refill[name] = request.num_tokens + in_flight - 1
+            else:
+                self._refill[name] = self._reached.get(name, 0)
         recompute = 0
         for name, goal in list(self._refill.items()):
             missing = goal - requests[name].num_computed_tokens

@@ -199,7 +199,8 @@ class PlainCount:
             contexts.append(after)
             outputs = request.num_output_tokens + request.num_output_placeholders
             if name in resumed:
-                self.goal[name] = request.num_tokens if outputs else self.reached[name]
+                all_but_one = request.num_tokens + request.num_output_placeholders - 1
+                self.goal[name] = all_but_one if outputs else self.reached[name]
             recompute += max(0, min(after, self.goal.get(name, 0)) - before)
             if name in new or outputs == 0:
                 whole = after >= request.num_tokens
@@ -387,6 +388,18 @@ def test_prompt_preempted_between_chunks_starts_again(engine):
     assert [step["recompute_tokens"] for step in steps] == [0, 0, 32, 32, 32, 0]
 
 
+def test_requests_that_take_turns_are_never_steady(engine):
+    driven = engine(batches=2, v2_runner=True)
+    driven.scheduler.pp_size = 2  # decodes of one request keep two steps apart
+    driven.add("long", 300)
+    driven.step()
+    driven.add("short", 10)
+    for _ in range(7):
+        driven.step()
+    bins = [step["context_length_hist"].index(1) for step in driven.steps()]
+    assert bins == [2, 0, 2, 0, 2, 0, 2]
+
+
 def test_unseen_step_ends_a_steady_run(engine):
     driven = engine()
     driven.add("long", 300)
@@ -414,10 +427,13 @@ def test_preempted_decode_is_counted_as_recompute(engine, v2_runner):
     (preempting,) = (step for step in steps if step["preemptions"])
     (resuming,) = (step for step in steps if step["resumed_requests"])
     assert preempting["step_index"] < resuming["step_index"]
-    assert resuming["recompute_tokens"] == 65
+    # 65 tokens, of which the newest is computed for the first time.
+    assert resuming["recompute_tokens"] == 64
     # The V2 runner gets resumed requests as new ones: the classifier follows.
     assert resuming["prefill_tokens" if v2_runner else "decode_tokens"] == 65
-    assert sum(step["recompute_tokens"] for step in steps) == 65
+    assert sum(step["recompute_tokens"] for step in steps) == 64
+    computed = sum(step["prefill_tokens"] + step["decode_tokens"] for step in steps)
+    assert computed - 64 == 2 * (60 + 30 - 1)
 
 
 def test_steps_in_flight_meet_their_own_results(engine):
