@@ -17,25 +17,35 @@ type Overview struct {
 }
 
 // NewOverview takes roll-ups [StartNS, EndNS) of any width. A roll-up that reaches across a column's edge is counted in the column that
-// holds its middle, so columns are never narrower than the widest roll-up.
+// holds its middle, so columns are not narrower than nearly all roll-ups; the few that are wider, as over an idle stretch, count where
+// they end.
 func NewOverview(rollups []*Rollup) *Overview {
 	o := &Overview{}
 	list := slices.DeleteFunc(slices.Clone(rollups), func(r *Rollup) bool { return r == nil || r.Counts.Steps == 0 })
-	slices.SortStableFunc(list, func(a, b *Rollup) int { return compare(a.middleNS(), b.middleNS()) })
+	slices.SortStableFunc(list, func(a, b *Rollup) int { return compare(a.StartNS, b.StartNS) })
 	for _, r := range list {
 		o.run.Merge(r)
 	}
 	for {
-		level := tierView{sealed: list}
-		for _, r := range list {
-			level.maxNS = max(level.maxNS, r.EndNS-r.StartNS)
-		}
-		o.levels = append(o.levels, level)
+		o.levels = append(o.levels, tierView{sealed: list, typicalNS: typicalWidth(list)})
 		if len(list) <= overviewBuckets {
 			return o
 		}
 		list = grouped(list, 8)
 	}
+}
+
+// typicalWidth is the width that one of twenty exceeds.
+func typicalWidth(list []*Rollup) int64 {
+	if len(list) == 0 {
+		return 0
+	}
+	widths := make([]int64, len(list))
+	for i, r := range list {
+		widths[i] = r.EndNS - r.StartNS
+	}
+	slices.Sort(widths)
+	return widths[nearestRank(int64(len(widths)), 95)-1]
 }
 
 // grouped merges every n neighbours.
@@ -61,8 +71,8 @@ type Part struct {
 	Loss           Loss
 	Overview       *Overview // nil when the steps are the whole run
 
-	// Steps are whole steps around a cursor, in the order of the stream, and Before the sequence in front of them. Before must be
-	// Aligned by the stream's first step for the times to agree with the overview's.
+	// Steps are whole steps around a cursor, in the order of the stream, from at least RateSpanNS before it, and Before the sequence in
+	// front of them. Before must be Aligned by the stream's first step for the times to agree with the overview's.
 	Steps  []record.Step
 	Before Sequence
 }

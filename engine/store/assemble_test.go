@@ -139,3 +139,28 @@ func TestOverviewOfManyRollups(t *testing.T) {
 		t.Errorf("%d steps in %d columns", f.Span.Counts.Steps, len(f.Columns))
 	}
 }
+
+// A roll-up over a night without requests counts where it ends, not in the middle of the night.
+func TestRollupOverAnIdleStretch(t *testing.T) {
+	var list []*Rollup
+	add := func(fromNS, toNS int64) {
+		r := &Rollup{StartNS: fromNS, EndNS: toNS}
+		r.Add(&record.Step{DecodeTokens: 1}, Place{TimeNS: fromNS})
+		r.Add(&record.Step{DecodeTokens: 1}, Place{TimeNS: toNS - 1})
+		list = append(list, r)
+	}
+	for i := range int64(100) {
+		add(wallNS+i*second, wallNS+(i+1)*second)
+		add(wallNS+(3800+i)*second, wallNS+(3801+i)*second)
+	}
+	add(wallNS+100*second, wallNS+3800*second)
+	f := Assemble(1, false, []Part{{Engine: "e", Overview: NewOverview(list)}}).Frame(Query{Columns: 200})
+	if f.BucketNS > 32*second || f.Span.Counts.Steps != 402 {
+		t.Errorf("%d steps in columns of %d ns", f.Span.Counts.Steps, f.BucketNS)
+	}
+	for i := range f.Columns {
+		if c := &f.Columns[i]; c.Counts.Steps > 0 && c.StartNS > wallNS+101*second && c.StartNS+f.BucketNS < wallNS+3799*second {
+			t.Errorf("%d steps in the night, at %d s", c.Counts.Steps, (c.StartNS-wallNS)/second)
+		}
+	}
+}

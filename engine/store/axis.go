@@ -135,7 +135,7 @@ func (sn *Snapshot) sources(a *axis, sel []int) []*tierView {
 func (v *engineView) tier(a *axis) *tierView {
 	for i := len(v.tiers) - 1; i >= 0; i-- {
 		t := &v.tiers[i]
-		fits := a.bucketNS >= t.maxNS
+		fits := a.bucketNS >= t.typicalNS
 		if t.widthNS > 0 {
 			fits = a.bucketNS%t.widthNS == 0
 		}

@@ -62,29 +62,28 @@ func BenchmarkLine(b *testing.B) {
 	}
 }
 
-// BenchmarkDecodeAndStore is the whole way of a line; its MB/s stand beside those of the decoder alone.
-func BenchmarkDecodeAndStore(b *testing.B) {
+// BenchmarkRead is the whole way of a line, decoding, checking and storing; the shares stand beside each other.
+func BenchmarkRead(b *testing.B) {
 	var text []byte
-	var ends []int
 	eachLine(b, "h200-tp1", func(l *record.Line) {
-		text = record.Append(text, l)
-		ends = append(ends, len(text))
+		text = append(record.Append(text, l), '\n')
 	})
 	for _, c := range []struct {
-		name  string
-		store bool
-	}{{"decode", false}, {"decode+store", true}} {
+		name         string
+		check, store bool
+	}{{"decode", false, false}, {"decode+check", true, false}, {"decode+check+store", true, true}} {
 		b.Run(c.name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			b.ReportAllocs()
-			s := New(Options{})
 			d := record.NewDecoder("bench")
 			var l record.Line
 			for b.Loop() {
-				from := 0
-				for _, end := range ends {
-					d.Decode(text[from:end-1], &l)
-					from = end
+				s, check := New(Options{}), record.NewChecker()
+				for rest := text; len(rest) > 0; {
+					rest = rest[d.Next(rest, &l):]
+					if c.check {
+						check.Add(&l)
+					}
 					if c.store {
 						s.Line(0, &l)
 					}

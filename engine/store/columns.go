@@ -32,13 +32,13 @@ func (v *engineView) fill(columns []Column, w *scratch, a *axis, k int) {
 	from, to := a.fromNS, a.toNS()
 	if t := a.tiers; t != nil && t[k] != nil {
 		from, to = v.stepRange(a, t[k])
-		add := func(r *Rollup) {
-			i := a.column(r.middleNS())
+		add := func(r *Rollup, at int64) {
+			i := a.column(at)
 			columns[i].Counts.Merge(&r.Counts)
 			w.columns[i].rollups = append(w.columns[i].rollups, r)
 		}
-		t[k].each(a.fromNS, from, add)
-		t[k].each(to, a.toNS(), add)
+		t[k].each(a.fromNS, from, a.bucketNS, add)
+		t[k].each(to, a.toNS(), a.bucketNS, add)
 	}
 	for _, b := range v.blocks {
 		if from >= to || b.lastNS() < from || b.firstNS() >= to {

@@ -53,7 +53,7 @@ func (c *rateCounts) addTier(v *engineView, left, edge int64) bool {
 		if t.widthNS != second || t.fromNS > left {
 			continue
 		}
-		t.each(left, edge, func(r *Rollup) {
+		t.each(left, edge, second, func(r *Rollup, _ int64) {
 			c.steps += r.Counts.Steps
 			c.prefill += r.Counts.PrefillTokens
 			c.decode += r.Counts.DecodeTokens

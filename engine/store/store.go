@@ -55,6 +55,9 @@ func (s *Store) Name(number int, name string) {
 
 // Line takes the next line of a stream. The line may be reused as soon as it returns.
 func (s *Store) Line(number int, l *record.Line) {
+	if l.Kind == record.KindBlank {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
@@ -139,14 +142,10 @@ func (s *Store) follow(number int, st *stream, id string) *engine {
 		st.engine.version = s.version
 		return st.engine
 	}
-	at, found := slices.BinarySearchFunc(s.engines, id, func(e *engine, id string) int { return strings.Compare(e.id, id) })
-	if !found {
-		if len(s.engines) == maxEngines {
-			return nil
-		}
-		s.engines = slices.Insert(s.engines, at, newEngine(strings.Clone(id), number, s.ringSteps))
+	e := s.engine(id, number)
+	if e == nil {
+		return nil
 	}
-	e := s.engines[at]
 	if st.engine != nil {
 		st.sequence = Sequence{}
 	}
@@ -155,6 +154,18 @@ func (s *Store) follow(number int, st *stream, id string) *engine {
 	st.loss = Loss{}
 	e.version = s.version
 	return e
+}
+
+// engine is the engine of that id, made when it is new; nil when the run has too many.
+func (s *Store) engine(id string, number int) *engine {
+	at, found := slices.BinarySearchFunc(s.engines, id, func(e *engine, id string) int { return strings.Compare(e.id, id) })
+	if !found {
+		if len(s.engines) == maxEngines {
+			return nil
+		}
+		s.engines = slices.Insert(s.engines, at, newEngine(strings.Clone(id), number, s.ringSteps))
+	}
+	return s.engines[at]
 }
 
 func (st *stream) offset(e *engine, markerNS int64) int64 {

@@ -40,6 +40,7 @@ func TestLinesOfEveryKind(t *testing.T) {
 		s.Line(0, step("dp0-pid1", i, i*10e6))
 	}
 	s.Line(0, &record.Line{Kind: record.KindUnknown})
+	s.Line(0, &record.Line{Kind: record.KindBlank})
 	s.Line(0, &record.Line{Kind: record.KindDummyStep, Dummy: record.DummyStep{EngineID: "dp0-pid1"}})
 	s.Line(0, bad)
 	s.Line(0, &record.Line{Kind: record.KindFooter, Footer: record.Footer{EngineID: "dp0-pid1", Encoded: 9, Dropped: 2}})

@@ -197,11 +197,11 @@ func (t *tiers) addLate(s *record.Step, p Place) {
 
 // view is one level as a snapshot keeps it: the sealed buckets and, in tail, what is still open.
 type tierView struct {
-	widthNS int64 // 0: buckets of any width, none wider than maxNS
-	maxNS   int64
-	fromNS  int64 // complete from here on
-	sealed  []*Rollup
-	tail    []*Rollup
+	widthNS   int64 // 0: buckets of any width
+	typicalNS int64 // width that few buckets exceed
+	fromNS    int64 // complete from here on
+	sealed    []*Rollup
+	tail      []*Rollup
 }
 
 // view gives all levels and the run. Nothing in it changes afterwards.
@@ -219,7 +219,7 @@ func (t *tiers) view() (views []tierView, run *Rollup) {
 			}
 			open = slices.Insert(open, 0, now)
 		}
-		v := tierView{widthNS: l.widthNS, maxNS: l.widthNS, fromNS: l.fromNS, sealed: l.sealed[:len(l.sealed):len(l.sealed)]}
+		v := tierView{widthNS: l.widthNS, typicalNS: l.widthNS, fromNS: l.fromNS, sealed: l.sealed[:len(l.sealed):len(l.sealed)]}
 		for _, r := range open {
 			if r.Counts.Steps == 0 {
 				continue
@@ -236,14 +236,29 @@ func (t *tiers) view() (views []tierView, run *Rollup) {
 	return views, run
 }
 
-// each calls f on the buckets whose middle lies in [from, to), oldest first.
-func (v *tierView) each(from, to int64, f func(*Rollup)) {
+// each calls f on the buckets that are counted in [from, to), a range of whole columns, with the time at which each counts.
+func (v *tierView) each(from, to, columnNS int64, f func(*Rollup, int64)) {
 	for _, list := range [][]*Rollup{v.sealed, v.tail} {
-		i := sort.Search(len(list), func(i int) bool { return list[i].middleNS() >= from })
-		for ; i < len(list) && list[i].middleNS() < to; i++ {
-			f(list[i])
+		if v.widthNS > 0 {
+			list = list[sort.Search(len(list), func(i int) bool { return list[i].StartNS >= from }):]
+		}
+		for _, r := range list {
+			at := r.countsAt(columnNS)
+			if v.widthNS > 0 && at >= to {
+				break
+			}
+			if at >= from && at < to {
+				f(r, at)
+			}
 		}
 	}
 }
 
-func (r *Rollup) middleNS() int64 { return r.StartNS + (r.EndNS-r.StartNS)/2 }
+// countsAt is the time whose column holds the roll-up: its middle; or the end of one that is wider than a column, as over an idle
+// stretch, where its middle would show work that never was.
+func (r *Rollup) countsAt(columnNS int64) int64 {
+	if r.EndNS-r.StartNS > columnNS {
+		return r.EndNS - 1
+	}
+	return r.StartNS + (r.EndNS-r.StartNS)/2
+}

@@ -36,7 +36,7 @@ func (w *windows) open() bool { return len(w.list) > 0 && w.list[len(w.list)-1].
 // mark takes a profile marker at a time on the axis. A start that failed opens nothing.
 func (w *windows) mark(p *record.Profile, timeNS int64) {
 	switch {
-	case p.Action == "start" && (p.OK == nil || *p.OK):
+	case p.Action == record.ActionStart && (p.OK == nil || *p.OK):
 		if w.open() {
 			w.stop(timeNS, p.AfterStep) // its own stop was lost
 		}
@@ -45,7 +45,7 @@ func (w *windows) mark(p *record.Profile, timeNS int64) {
 			w.list = slices.Delete(w.list, 0, 1)
 		}
 		w.list = append(w.list, windowSpan{Window: Window{Engine: p.EngineID, StartNS: timeNS, AfterStep: p.AfterStep}})
-	case p.Action == "stop" && w.open():
+	case p.Action == record.ActionStop && w.open():
 		w.stop(timeNS, p.AfterStep)
 	}
 }
