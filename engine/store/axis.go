@@ -67,7 +67,8 @@ func (sn *Snapshot) axis(q Query, sel []int) axis {
 			continue
 		}
 		to := floorTo(right, a.bucketNS) + a.bucketNS
-		a.fromNS, a.n = to-columns*a.bucketNS, int(columns)
+		a.n = int(min(columns, max(1, lastAxisNS/a.bucketNS))) // clocks that are damaged reach far
+		a.fromNS = to - int64(a.n)*a.bucketNS
 		if q.SpanNS <= 0 {
 			a.fromNS = floorTo(left, a.bucketNS)
 			if (to-a.fromNS)/a.bucketNS > columns {

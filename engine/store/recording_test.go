@@ -48,3 +48,48 @@ func TestRecordings(t *testing.T) {
 		}
 	}
 }
+
+// Where the recorder was never off, the sums meet the counters of the server's own metrics.
+func TestTokensMeetTheMetrics(t *testing.T) {
+	n := load(t, "h200-tp2-eager").Snapshot().Frame(Query{Columns: 20}).Span.Counts
+	if n.PrefillTokens != 146_984 || n.DecodeTokens != 6_649 {
+		t.Errorf("%d prefill and %d decode tokens", n.PrefillTokens, n.DecodeTokens)
+	}
+}
+
+// The export after a window's steps stalls serving; the stall lies in the period of a step of the window.
+func TestStallsOfWindows(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		first         []int64 // first step of each window
+		least, most   float64 // seconds
+		perturbedPart float64 // columns that a window disturbs, at most
+	}{
+		{"h200-tp1", []int64{246, 918, 1236, 1311, 1418, 1845, 2265}, 0.9, 9, 0.25},
+		{"h200-tp2", []int64{388, 1119, 1507, 1651, 1774, 2186, 2665}, 1.1, 7, 0.25},
+		{"h200-tp2-eager", []int64{35, 299}, 9, 10, 0.5},
+	} {
+		sn := load(t, c.name).Snapshot()
+		f := sn.Frame(Query{Columns: 180})
+		at := int64(0)
+		for i, w := range f.Windows {
+			if s := float64(w.StallNS) / 1e9; w.AfterStep+1 != c.first[i] || s < c.least || s > c.most {
+				t.Errorf("%s: window %d: %+v", c.name, i+1, w)
+			}
+			next, ok := sn.Find(EventWindow, "", at, true)
+			if first, _ := sn.AtStep("", c.first[i]); !ok || next != first {
+				t.Errorf("%s: window %d found at %d, its first step is at %d", c.name, i+1, next, first)
+			}
+			at = next
+		}
+		perturbed := 0.0
+		for i := range f.Columns {
+			if f.Columns[i].Perturbed {
+				perturbed++
+			}
+		}
+		if part := perturbed / float64(len(f.Columns)); part == 0 || part > c.perturbedPart {
+			t.Errorf("%s: %v of the columns are perturbed", c.name, part)
+		}
+	}
+}

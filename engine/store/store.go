@@ -61,6 +61,7 @@ func (s *Store) Line(number int, l *record.Line) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
+	number = max(number, 0)
 	st := s.stream(number)
 	switch l.Kind {
 	case record.KindStep:

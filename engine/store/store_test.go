@@ -1,9 +1,12 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"opprof/engine/record"
 )
@@ -246,4 +249,62 @@ func TestReadersBesideTheWriter(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
+}
+
+// Whatever the numbers in the lines, every step is counted once and every frame can be printed.
+func TestAnyLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := New(Options{RingSteps: 1})
+		var steps int64
+		for range rapid.IntRange(1, 60).Draw(t, "lines") {
+			l := record.Line{Kind: record.Kind(rapid.SampledFrom([]int{0, 0, 0, 0, 1, 2, 3, 4, 5, 6}).Draw(t, "kind"))}
+			id := rapid.SampledFrom([]string{"", "a", "dp0-pid1", "dp0-pid2"}).Draw(t, "id")
+			l.Header.EngineID, l.Profile.EngineID, l.Dummy.EngineID, l.Footer.EngineID = id, id, id, id
+			l.Profile.Action = rapid.SampledFrom([]string{"start", "stop", "?"}).Draw(t, "action")
+			l.Profile.MonoNS, l.Profile.WallNS, l.Profile.AfterStep = rapid.Int64().Draw(t, "mono"), rapid.Int64().Draw(t, "wall"), rapid.Int64().Draw(t, "after")
+			l.Step = anyStep(t)
+			l.Step.EngineID = id
+			if rapid.Bool().Draw(t, "clocks") {
+				l.Step.SubmitWallNS, l.Step.SubmitMonoNS, l.Step.CompleteMonoNS = rapid.Int64().Draw(t, "w"), rapid.Int64().Draw(t, "s"), rapid.Int64().Draw(t, "c")
+			}
+			l.Step.KV.Usage = rapid.Float64().Draw(t, "usage")
+			if l.Kind == record.KindStep {
+				steps++
+			}
+			stream := rapid.IntRange(-1, 3).Draw(t, "stream")
+			s.Line(stream, &l)
+			if rapid.IntRange(0, 9).Draw(t, "restart") == 0 {
+				s.Restart(stream, "cut")
+			}
+		}
+		sn := s.Snapshot()
+		for range 3 {
+			q := Query{
+				AtNS: rapid.Int64().Draw(t, "at"), SpanNS: rapid.Int64().Draw(t, "span"), NowNS: rapid.Int64().Draw(t, "now"),
+				Columns: rapid.IntRange(-1, 5000).Draw(t, "columns"),
+			}
+			if rapid.Bool().Draw(t, "whole") {
+				q.AtNS, q.SpanNS = 0, 0
+			}
+			f := sn.Frame(q)
+			if f.Run.Counts.Steps+f.Loss.Unplaced != steps {
+				t.Fatalf("%d steps counted and %d unplaced of %d", f.Run.Counts.Steps, f.Loss.Unplaced, steps)
+			}
+			if q.SpanNS <= 0 && f.Span.Counts.Steps != f.Run.Counts.Steps {
+				t.Fatalf("%d of %d steps in the columns", f.Span.Counts.Steps, f.Run.Counts.Steps)
+			}
+			if _, err := json.Marshal(f); err != nil {
+				t.Fatal(err)
+			}
+			ev := Event(rapid.IntRange(0, 6).Draw(t, "event"))
+			from := rapid.Int64().Draw(t, "from")
+			if at, ok := sn.Find(ev, "", from, true); ok && at <= from {
+				t.Fatalf("event %d at %d is not after %d", ev, at, from)
+			}
+			if at, ok := sn.Find(ev, "", from, false); ok && at >= from {
+				t.Fatalf("event %d at %d is not before %d", ev, at, from)
+			}
+			sn.AtStep("", rapid.Int64().Draw(t, "step"))
+		}
+	})
 }
