@@ -1,0 +1,143 @@
+// Package control is how a client speaks to the supervisor of a run: HTTP and JSON over a Unix socket that only its owner can open. It
+// holds the types of that conversation and the client; it starts and owns nothing.
+package control
+
+import "fmt"
+
+// API is the version of this conversation. A client refuses a supervisor of another version with a sentence, not with a guess.
+const API = 1
+
+// States of a server.
+const (
+	Starting = "starting"
+	Ready    = "ready"
+	Busy     = "busy"
+	Idle     = "idle"
+	Stalled  = "stalled" // work exists and no step completes
+	Stopping = "stopping"
+	Dead     = "dead"
+)
+
+// Status is what GET /v1/status answers and what `opprof status --json` prints.
+type Status struct {
+	API       int      `json:"api"`
+	Run       string   `json:"run"`
+	Path      string   `json:"path"`
+	State     string   `json:"state"`
+	SinceNS   int64    `json:"since_ns"` // when the state was entered, ns since 1970
+	Phase     Phase    `json:"phase"`
+	Reason    string   `json:"reason"` // why the server is in this state, in a sentence; "" when there is nothing to say
+	Server    Server   `json:"server"`
+	Engines   []Engine `json:"engines"`
+	Windows   []Window `json:"windows"`
+	Clients   int      `json:"clients"` // connected read-write clients
+	OnHangup  string   `json:"on_hangup"`
+	LastSeq   int64    `json:"last_seq"` // newest event of the journal
+	JournalOK bool     `json:"journal_ok"`
+}
+
+// Phase is where a start stands. Total 0 means that the phase does not count.
+type Phase struct {
+	Name  string `json:"name"`
+	Done  int64  `json:"done"`
+	Total int64  `json:"total"`
+}
+
+// Server is the process and its address.
+type Server struct {
+	PID     int    `json:"pid"`
+	Addr    string `json:"addr"`    // http://host:port or unix:/path
+	Profile bool   `json:"profile"` // the profile endpoints are mounted
+}
+
+// Engine is an EngineCore and how far it is.
+type Engine struct {
+	ID        string `json:"id"`
+	StepIndex int64  `json:"step_index"`
+}
+
+// States of a profiler window.
+const (
+	WindowArmed      = "armed"
+	WindowStarting   = "starting"
+	WindowRecording  = "recording"
+	WindowFlushing   = "flushing"
+	WindowVerified   = "verified"
+	WindowIncomplete = "incomplete"
+	WindowFailed     = "failed"
+	WindowCancelled  = "cancelled"
+)
+
+// Window is one armed, running or finished profiler window.
+type Window struct {
+	N       int     `json:"n"` // from 1, in the order of arming
+	State   string  `json:"state"`
+	Reason  string  `json:"reason"`
+	Trigger Trigger `json:"trigger"`
+	ArmedNS int64   `json:"armed_ns"`
+	StallNS *int64  `json:"stall_ns"` // longest step period while it ran; null before it is known
+	First   *int64  `json:"first_step"`
+	Last    *int64  `json:"last_step"`
+}
+
+// Kinds of triggers.
+const (
+	TriggerNow   = "now"
+	TriggerStep  = "step"  // when step Step has been scheduled
+	TriggerEvery = "every" // every Every steps, Count times
+	TriggerAfter = "after" // AfterNS after arming
+	TriggerExpr  = "expr"  // when Expr has held for For steps
+)
+
+// Trigger says when a window starts.
+type Trigger struct {
+	Kind    string `json:"kind"`
+	Step    int64  `json:"step,omitempty"`
+	Every   int64  `json:"every,omitempty"`
+	AfterNS int64  `json:"after_ns,omitempty"`
+	Expr    string `json:"expr,omitempty"`
+	For     int64  `json:"for,omitempty"` // steps; 0 is 1
+}
+
+// MaxCount bounds how many windows one order may arm: each stalls serving.
+const MaxCount = 100
+
+// Check says what is wrong with a trigger and count, in words for the one who typed them.
+func (t Trigger) Check(count int) error {
+	switch {
+	case count < 1 || count > MaxCount:
+		return fmt.Errorf("count is %d: expected 1 to %d windows", count, MaxCount)
+	case t.Kind == TriggerStep && t.Step < 1:
+		return fmt.Errorf("step is %d: expected a step index from 1", t.Step)
+	case t.Kind == TriggerEvery && t.Every < 20:
+		return fmt.Errorf("every is %d: expected at least 20 steps, since a window covers 10 and then exports", t.Every)
+	case t.Kind == TriggerAfter && t.AfterNS <= 0:
+		return fmt.Errorf("after is %d ns: expected a time in the future", t.AfterNS)
+	case t.Kind == TriggerExpr && t.Expr == "":
+		return fmt.Errorf("the expression is empty: for example decode_batch_size >= 32 && prefill_tokens == 0")
+	case t.For < 0:
+		return fmt.Errorf("for is %d: expected a number of steps", t.For)
+	}
+	switch t.Kind {
+	case TriggerNow, TriggerStep, TriggerEvery, TriggerAfter, TriggerExpr:
+		return nil
+	}
+	return fmt.Errorf("unknown trigger %q: expected now, step, every, after or expr", t.Kind)
+}
+
+// ArmRequest is the body of POST /v1/windows.
+type ArmRequest struct {
+	Trigger Trigger `json:"trigger"`
+	Count   int     `json:"count"`
+}
+
+// ArmReply answers it.
+type ArmReply struct {
+	Windows []Window `json:"windows"`
+}
+
+// ErrorReply is the body of every answer that is not a success.
+type ErrorReply struct {
+	Error string `json:"error"`
+	Hint  string `json:"hint"`
+}
