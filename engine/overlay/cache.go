@@ -60,6 +60,8 @@ type Overlay struct {
 	PatchHash string
 	// Changed counts the files and folders that had to be made: 0 where a whole overlay was found.
 	Changed int
+	// PruneErr says which old overlays could not be removed. It is no reason not to use this one.
+	PruneErr error
 
 	lease *os.File
 }
@@ -134,7 +136,7 @@ func (c *Cache) Build(ctx context.Context, p *Patch, s Site) (*Overlay, error) {
 		return nil, fmt.Errorf("cannot use the overlay %s: %w", o.Dir, err)
 	}
 	if err := c.prune(o.Dir); err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot remove old overlays: %w", err), o.Close())
+		o.PruneErr = fmt.Errorf("cannot remove old overlays: %w", err)
 	}
 	return o, nil
 }

@@ -69,6 +69,27 @@ func TestPruneKeepsAFew(t *testing.T) {
 	assertEntries(t, c.root, want)
 }
 
+// What cannot be removed does not keep a server from starting.
+func TestPruneFailureIsNoReasonToFail(t *testing.T) {
+	c, p, s := newTestCache(t), newTestPatch(t), newSite(t)
+	blocked := filepath.Join(c.root, "0.24.0-0123456789ab-0123456789ab")
+	writeTree(t, c.root, map[string]string{".old-" + filepath.Base(blocked) + "/file": ""})
+	for i := range keepOverlays {
+		o := build(t, c, newTestPatch(t), newSite(t))
+		o.Close()
+		if i == 0 && o.PruneErr != nil {
+			t.Error(o.PruneErr)
+		}
+	}
+	// A marker that is a link in a circle can neither be opened nor taken for missing.
+	if err := errors.Join(os.Mkdir(blocked, 0o755), os.Symlink(markerFile, filepath.Join(blocked, markerFile))); err != nil {
+		t.Fatal(err)
+	}
+	o := build(t, c, p, s)
+	assertErr(t, o.PruneErr, "cannot remove old overlays", blocked)
+	assertWhole(t, o, p, s)
+}
+
 // A server that inherited the lease keeps the overlay when the process that built it has gone.
 func TestLeaseIsInherited(t *testing.T) {
 	now := time.Date(2026, 9, 1, 12, 0, 0, 0, time.UTC)

@@ -25,8 +25,8 @@ import (
 const (
 	// pythonVariable names an interpreter that has vLLM 0.24.0 installed.
 	pythonVariable = "OPPROF_VLLM_PYTHON"
-	// readyLimit bounds a start: a minute and a half is usual on two busy cores.
-	readyLimit = 8 * time.Minute
+	// readyLimit bounds a start: a minute and a half on two cores, several times that when others use them too.
+	readyLimit = 12 * time.Minute
 	// stopLimit is longer than --shutdown-timeout.
 	stopLimit = 90 * time.Second
 	// healthPoll is how often a starting server is asked whether it is ready.
