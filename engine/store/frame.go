@@ -58,12 +58,13 @@ type Engine struct {
 
 // Loss counts what the reader could not show. Zero everywhere is a complete recording.
 type Loss struct {
-	Dropped  int64 `json:"dropped"`   // records that the server dropped
-	BadLines int64 `json:"bad_lines"` // lines that could not be read
-	Gaps     int64 `json:"gaps"`      // jumps in step_index not explained by drops
-	Backward int64 `json:"backward"`  // step_index going back: a restart inside one stream
-	Unknown  int64 `json:"unknown"`   // valid lines of an unknown type
-	Unplaced int64 `json:"unplaced"`  // steps in no column: their clock has no place on the time axis, or the run has too many engines
+	Dropped   int64 `json:"dropped"`    // records that the server dropped
+	BadLines  int64 `json:"bad_lines"`  // lines that could not be read
+	Gaps      int64 `json:"gaps"`       // jumps in step_index not explained by drops
+	Backward  int64 `json:"backward"`   // step_index going back: a restart inside one stream
+	Unknown   int64 `json:"unknown"`    // valid lines of an unknown type
+	TornTails int64 `json:"torn_tails"` // last lines that end in the middle, as after a kill
+	Unplaced  int64 `json:"unplaced"`   // steps in no column: their clock has no place on the time axis, or the run has too many engines
 }
 
 // Instant is the batch composition at one moment: the newest step at or before it, summed over the selected engines.

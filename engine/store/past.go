@@ -1,8 +1,8 @@
 package store
 
 // Past adds what an index tells of the time before everything that the store was given of an engine: the totals, roll-ups and windows of
-// the part of a long stream that was not read line by line. A roll-up counts in the one bucket that an Overview would count it in; tiers of narrower
-// buckets do not reach back to it. The steps of that time stay unknown. Part's Steps and Before are not used.
+// the part of a long stream that was not read line by line. A roll-up counts in the one bucket that an Overview would count it in; tiers
+// of narrower buckets do not reach back to it. The steps of that time stay unknown. Part's Steps and Before are not used.
 func (s *Store) Past(p Part) {
 	if p.Overview == nil || p.Overview.run.Counts.Steps == 0 {
 		return
@@ -35,7 +35,7 @@ func (t *tiers) past(o *Overview) {
 		}
 	}
 	for i := range t.levels {
-		if l := &t.levels[i]; l.widthNS < finest.typicalNS && !l.keeps {
+		if l := &t.levels[i]; i == 0 || (l.widthNS < finest.typicalNS && !l.keeps) {
 			l.fromNS = max(l.fromNS, o.run.EndNS)
 		}
 	}
@@ -77,3 +77,6 @@ func (w *windows) past(p *Part, offsetNS int64) {
 		w.list = w.list[over:]
 	}
 }
+
+// Run is all roll-ups merged. It is not to be changed.
+func (o *Overview) Run() *Rollup { return &o.run }

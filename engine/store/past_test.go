@@ -92,4 +92,10 @@ func TestPastWithoutStepsIsNothing(t *testing.T) {
 	if got := s.Snapshot(); got.Version() != version || len(got.Frame(Query{Columns: 10}).Engines) != 0 {
 		t.Errorf("an engine came of nothing")
 	}
+	r := &Rollup{StartNS: 5, EndNS: 9}
+	r.Add(&record.Step{StepIndex: 1}, Place{TimeNS: 7, PeriodNS: UnknownNS})
+	s.Past(Part{Engine: "dp0", Overview: NewOverview([]*Rollup{r})})
+	if f := s.Snapshot().Frame(Query{Columns: 10}); f.Run.Counts.Steps != 1 || f.Engines[0].Steps != 1 || f.Now.Known {
+		t.Errorf("a past without a stream: %+v", f.Run.Counts)
+	}
 }

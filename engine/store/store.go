@@ -84,7 +84,11 @@ func (s *Store) Line(number int, l *record.Line) {
 			e.footer = &footer
 		}
 	case record.KindBad:
-		s.lost(st).BadLines++
+		if l.Err != nil && l.Err.TornTail {
+			s.lost(st).TornTails++
+		} else {
+			s.lost(st).BadLines++
+		}
 	default:
 		s.lost(st).Unknown++
 	}
@@ -108,8 +112,9 @@ func (s *Store) step(number int, st *stream, step *record.Step) {
 	}
 }
 
-// Restart says that what follows in the stream does not continue what came before: the file was cut or replaced.
-func (s *Store) Restart(number int, why string) {
+// Restart says that what follows in the stream does not continue what came before: the file was cut or replaced. The reason is for those
+// who report on the file.
+func (s *Store) Restart(number int, _ string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.version++
@@ -192,7 +197,7 @@ func (s *Store) Snapshot() *Snapshot {
 	}
 	sn.engines = make([]*engineView, len(s.engines))
 	for i, e := range s.engines {
-		sn.engines[i] = e.snapshot(s.streams[e.stream].name)
+		sn.engines[i] = e.snapshot(s.stream(e.stream).name)
 	}
 	sn.finish()
 	s.latest = sn
@@ -205,6 +210,7 @@ func (l *Loss) add(o *Loss) {
 	l.Gaps += o.Gaps
 	l.Backward += o.Backward
 	l.Unknown += o.Unknown
+	l.TornTails += o.TornTails
 	l.Unplaced += o.Unplaced
 }
 

@@ -44,6 +44,7 @@ func TestLinesOfEveryKind(t *testing.T) {
 	}
 	s.Line(0, &record.Line{Kind: record.KindUnknown})
 	s.Line(0, &record.Line{Kind: record.KindBlank})
+	s.Line(0, &record.Line{Kind: record.KindBad, Err: &record.LineError{TornTail: true}})
 	s.Line(0, &record.Line{Kind: record.KindDummyStep, Dummy: record.DummyStep{EngineID: "dp0-pid1"}})
 	s.Line(0, bad)
 	s.Line(0, &record.Line{Kind: record.KindFooter, Footer: record.Footer{EngineID: "dp0-pid1", Encoded: 9, Dropped: 2}})
@@ -52,10 +53,10 @@ func TestLinesOfEveryKind(t *testing.T) {
 	if e.Header.Model != "m" || e.Header.ContextEdges[0] != 128 {
 		t.Errorf("the header changed with the reader's line: %+v", e.Header)
 	}
-	if want := (Loss{BadLines: 2, Unknown: 1, Dropped: 2}); e.Loss != want {
+	if want := (Loss{BadLines: 2, Unknown: 1, Dropped: 2, TornTails: 1}); e.Loss != want {
 		t.Errorf("loss %+v, want %+v", e.Loss, want)
 	}
-	if want := (Loss{BadLines: 3, Unknown: 1, Dropped: 2}); f.Loss != want {
+	if want := (Loss{BadLines: 3, Unknown: 1, Dropped: 2, TornTails: 1}); f.Loss != want {
 		t.Errorf("loss of all %+v, want %+v", f.Loss, want)
 	}
 	if e.Stream != "layer1/a.jsonl" || e.Dummies != 1 || e.FirstStep != 1 || e.LastStep != 3 || e.Steps != 3 || e.Footer.Encoded != 9 {
