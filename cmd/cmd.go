@@ -46,6 +46,8 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		newAttach(env),
 		newReview(env),
 		newCheck(env),
+		newTrace(env),
+		newKernel(env),
 		newPatch(env),
 		newConfig(env),
 		newInfo(env),

@@ -22,7 +22,12 @@ type FailedFile struct {
 // WindowReport is one window.
 type WindowReport struct {
 	Files      []string          `json:"files"`
+	State      string            `json:"state"` // verified, unjoined or incomplete
+	Reason     string            `json:"reason"`
+	Mode       string            `json:"mode"` // graphs, compiled, eager or cpu
 	Missing    []int64           `json:"missing_ranks"`
+	Holds      string            `json:"composition"`
+	GraphModes map[string]int    `json:"graph_modes"` // of the joined steps
 	Join       JoinReport        `json:"join"`
 	Ranks      []RankReport      `json:"ranks"`
 	Iterations []IterationReport `json:"iterations"`
@@ -67,6 +72,10 @@ type RankReport struct {
 	SuspectEvents        int64                `json:"suspect_events"`
 	SuspectSumNS         int64                `json:"suspect_sum_ns"`
 	Truncated            bool                 `json:"truncated"`
+	Device               string               `json:"device"`
+	IterationsBy         string               `json:"iterations_by"` // labels, profiler_steps, device_ranges or none
+	UnlaunchedEvents     int64                `json:"unlaunched_events"`
+	Remarks              []string             `json:"remarks"`
 	TopKernels           []KernelReport       `json:"top_kernels"`
 }
 
@@ -92,12 +101,14 @@ type IterationReport struct {
 	Label              string                `json:"label"`
 	Warmup             bool                  `json:"warmup"`
 	Ranks              []RankIterationReport `json:"ranks"`
-	CriticalPathNS     int64                 `json:"critical_path_ns"`
+	CriticalPathNS     *int64                `json:"critical_path_ns"` // null without device work
 	CriticalRank       *int64                `json:"critical_rank"`
 	SlowestRank        *int64                `json:"slowest_rank"`
-	SpreadNS           int64                 `json:"spread_ns"`
-	CollectiveWaitNS   int64                 `json:"collective_wait_ns"`
-	OverlapNS          int64                 `json:"overlap_ns"`
+	NonCollectiveNS    *int64                `json:"noncollective_path_ns"`
+	SpreadNS           *int64                `json:"spread_ns"`
+	CollectiveWaitNS   *int64                `json:"collective_wait_ns"` // null where ranks are missing
+	CollectiveWaitBy   string                `json:"collective_wait_by"` // clocks, difference or ""
+	OverlapNS          *int64                `json:"overlap_ns"`
 	StepIndex          *int64                `json:"step_index"`
 	GraphMode          *string               `json:"graph_mode"`
 	BucketTokens       *int64                `json:"bucket_tokens"`
@@ -114,6 +125,7 @@ type RankIterationReport struct {
 	NonCollectiveUnionNS int64                `json:"noncollective_union_ns"`
 	Launches             int64                `json:"launches"`
 	SpanNS               int64                `json:"span_ns"`
+	WaitNS               *int64               `json:"collective_wait_ns"`
 	Families             map[string]UseReport `json:"families"`
 }
 
@@ -130,7 +142,9 @@ func (c *Capture) Report(top int) Report {
 }
 
 func (c *Capture) window(w *join.Window, top int) WindowReport {
-	out := WindowReport{Files: []string{}, Missing: append([]int64{}, w.Missing...), Ranks: []RankReport{}, Iterations: []IterationReport{},
+	state, reason := w.State()
+	out := WindowReport{Files: []string{}, State: string(state), Reason: reason, Mode: string(w.Mode()), Holds: w.Composition().String(),
+		GraphModes: w.GraphModes(), Missing: append([]int64{}, w.Missing...), Ranks: []RankReport{}, Iterations: []IterationReport{},
 		Join: JoinReport{Method: w.Join.Method, Reason: w.Join.Reason}}
 	if w.Join.Method != "" {
 		out.Join.AfterStep = &w.Join.AfterStep
@@ -151,7 +165,8 @@ func (c *Capture) rank(b *rank.Breakdown, top int) RankReport {
 		NonCollectiveUnionNS: b.NonCollective.UnionNS, Families: families(&b.Families), SpanNS: b.Span.Len(), IdleNS: b.IdleNS,
 		ExposedCollectiveNS: b.ExposedNS.CollectiveNS, ExposedCopyNS: b.ExposedNS.CopyNS, GraphEvents: b.GraphEvents, EagerEvents: b.EagerEvents,
 		UnattributedSumNS: b.Unattributed.SumNS, UnknownSumNS: b.UnknownNS, LostEvents: b.Faults, SuspectEvents: b.Suspect, SuspectSumNS: b.SuspectNS,
-		Truncated: b.Truncated, TopKernels: []KernelReport{}}
+		Truncated: b.Truncated, Device: b.Device, IterationsBy: string(b.Bounds), UnlaunchedEvents: b.Unlaunched,
+		Remarks: append([]string{}, b.Remarks()...), TopKernels: []KernelReport{}}
 	for i, k := range b.Kernel {
 		if top > 0 && i >= top {
 			break
@@ -163,15 +178,19 @@ func (c *Capture) rank(b *rank.Breakdown, top int) RankReport {
 }
 
 func iteration(w *join.Window, it *join.Iteration) IterationReport {
-	out := IterationReport{Label: it.Label.Text, Warmup: it.Warmup, Ranks: []RankIterationReport{}, CriticalPathNS: it.CriticalNS,
-		CriticalRank: known(w.Ranks[it.Critical].Rank.Global), SlowestRank: known(w.Ranks[it.Slowest].Rank.Global), SpreadNS: it.SpreadNS,
-		CollectiveWaitNS: it.WaitNS, OverlapNS: it.OverlapNS(), ResidualNS: it.ResidualNS}
+	out := IterationReport{Label: it.Label.Text, Warmup: it.Warmup, Ranks: []RankIterationReport{}, CollectiveWaitNS: known(it.WaitNS),
+		CollectiveWaitBy: it.WaitBy, ResidualNS: it.ResidualNS}
+	if it.CriticalNS >= 0 {
+		overlap := it.OverlapNS()
+		out.CriticalPathNS, out.NonCollectiveNS, out.SpreadNS, out.OverlapNS = &it.CriticalNS, &it.NonCollectiveNS, &it.SpreadNS, &overlap
+		out.CriticalRank, out.SlowestRank = known(w.Ranks[it.Critical].Rank.Global), known(w.Ranks[it.Slowest].Rank.Global)
+	}
 	for k, r := range it.Ranks {
 		if r == nil {
 			continue
 		}
 		out.Ranks = append(out.Ranks, RankIterationReport{Rank: known(w.Ranks[k].Rank.Global), SumNS: r.Total.SumNS, UnionNS: r.Total.UnionNS,
-			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, SpanNS: r.Span.Len(), Families: families(&r.Families)})
+			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, SpanNS: r.Span.Len(), WaitNS: known(it.Waits[k]), Families: families(&r.Families)})
 	}
 	if s := it.Step; s != nil {
 		out.StepIndex, out.PeriodNS, out.SubmitToCompleteNS = &s.Index, s.PeriodNS, &s.SubmitToCompleteNS

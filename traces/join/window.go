@@ -18,12 +18,14 @@ type Iteration struct {
 	Warmup bool
 	Ranks  []*rank.Iteration
 
-	Critical        int   // index of the rank with the largest union
-	CriticalNS      int64 // that union: the critical path
-	Slowest         int   // index of the rank with the most work without collectives, which the others wait for
-	NonCollectiveNS int64 // the largest union without collectives
-	SpreadNS        int64 // largest minus smallest union without collectives
-	WaitNS          int64 // largest collective time of a rank beyond the smallest: waiting, not moving data
+	Critical        int     // index of the rank with the largest union
+	CriticalNS      int64   // that union: the critical path; -1 without device work in the window
+	Slowest         int     // index of the rank with the most work without collectives, which the others wait for
+	NonCollectiveNS int64   // the largest union without collectives; -1 likewise
+	SpreadNS        int64   // largest minus smallest union without collectives
+	WaitNS          int64   // largest of Waits; -1 when unknown
+	Waits           []int64 // by rank: time in collectives that the rank waits for a later one; -1 when unknown
+	WaitBy          string  // WaitByClocks or WaitByDifference; "" with one rank
 
 	Step       *Step  // nil when not joined
 	ResidualNS *int64 // step period minus critical path; nil when either is unknown
@@ -33,7 +35,7 @@ type Iteration struct {
 // minus overlap plus residual are the step period, to the nanosecond.
 func (it *Iteration) OverlapNS() int64 {
 	r := it.Ranks[it.Critical]
-	if r == nil {
+	if r == nil || it.CriticalNS < 0 {
 		return 0
 	}
 	var sum int64
@@ -67,7 +69,7 @@ func NewWindow(g Group, steps []Step, markers []Marker) Window {
 	for i := range w.Join.Steps {
 		it, s := &w.Iterations[i], &w.Join.Steps[i]
 		it.Step = s
-		if s.PeriodNS != nil {
+		if s.PeriodNS != nil && it.CriticalNS >= 0 {
 			residual := *s.PeriodNS - it.CriticalNS
 			it.ResidualNS = &residual
 		}
@@ -89,7 +91,7 @@ func (g Group) disagreement() (*rank.Breakdown, int) {
 
 func (g Group) iteration(i int) Iteration {
 	it := Iteration{Ranks: make([]*rank.Iteration, len(g.Ranks)), CriticalNS: -1, NonCollectiveNS: -1}
-	least, leastCollective, mostCollective := int64(-1), int64(-1), int64(0)
+	least := int64(-1)
 	for k, b := range g.Ranks {
 		if i >= len(b.Iterations) {
 			continue
@@ -97,6 +99,9 @@ func (g Group) iteration(i int) Iteration {
 		r := &b.Iterations[i]
 		it.Ranks[k] = r
 		it.Label, it.Warmup = r.Label, r.Warmup
+		if b.Mode == rank.ModeCPU {
+			continue
+		}
 		if r.Total.UnionNS > it.CriticalNS {
 			it.Critical, it.CriticalNS = k, r.Total.UnionNS
 		}
@@ -107,13 +112,8 @@ func (g Group) iteration(i int) Iteration {
 		if least < 0 || work < least {
 			least = work
 		}
-		c := r.Families[family.Collective].UnionNS
-		mostCollective = max(mostCollective, c)
-		if leastCollective < 0 || c < leastCollective {
-			leastCollective = c
-		}
 	}
-	it.SpreadNS = it.NonCollectiveNS - max(least, 0)
-	it.WaitNS = mostCollective - max(leastCollective, 0)
+	it.SpreadNS = max(it.NonCollectiveNS, 0) - max(least, 0)
+	it.waits(len(g.Missing) == 0)
 	return it
 }

@@ -5,6 +5,7 @@ package rank
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"opprof/traces/family"
@@ -47,7 +48,15 @@ type Breakdown struct {
 	Iterations []Iteration
 	Kernel     []KernelUse // by name, largest sum first
 	Faults     int64
+	FirstFault kineto.Fault // valid when Faults is not 0
 	Truncated  bool
+
+	Mode       Mode
+	Bounds     Bounds
+	Device     string  // name of the first device; "" when the trace does not say
+	Devices    []int64 // devices with work, by first appearance
+	CPUOps     int64   // operators on the CPU
+	Unlaunched int64   // device events whose launch is not in the trace, placed by time
 }
 
 // Exposed is device time of a kind during which nothing else ran on the rank.
@@ -61,9 +70,10 @@ type Iteration struct {
 	Total         Use
 	NonCollective Use
 	Families      Families
-	Span          interval.Span // of its device work
-	GraphLaunches int64         // launches that stand for a whole graph
-	TopKernel     int32         // index into Breakdown.Kernel; -1 without kernels
+	Span          interval.Span   // of its device work
+	GraphLaunches int64           // launches that stand for a whole graph
+	Collectives   []interval.Span // its collectives by start, ns since 1970: what ranks compare to tell waiting from work
+	TopKernel     int32           // index into Breakdown.Kernel; -1 without kernels
 }
 
 // KernelUse is one kernel name of a rank.
@@ -93,6 +103,7 @@ func Analyse(t *kineto.Trace, rules *family.Rules) *Breakdown {
 	a.position()
 	a.measure()
 	a.kernels()
+	a.out.Mode = modeOf(t, a.out)
 	return a.out
 }
 
@@ -116,20 +127,45 @@ type label struct {
 
 func newAnalysis(t *kineto.Trace, rules *family.Rules) *analysis {
 	n := t.Events.Len()
-	a := &analysis{t: t, out: &Breakdown{Rank: t.Rank, File: t.Name, World: t.World, Faults: t.FaultCount, Truncated: t.Truncated},
+	a := &analysis{t: t, out: &Breakdown{Rank: t.Rank, File: t.Name, World: t.World, Faults: t.FaultCount, Truncated: t.Truncated,
+		Device: t.Metadata.Device, CPUOps: t.CPUOps},
 		verdicts: make([]family.Verdict, len(t.Names)), iter: make([]int32, n), graph: make([]bool, n),
 		role: make([]Role, n), fam: make([]family.Family, n)}
 	for i, name := range t.Names {
 		a.verdicts[i] = rules.Classify(name)
 	}
-	a.labels = labelsOf(t)
+	if len(t.Faults) > 0 {
+		a.out.FirstFault = t.Faults[0]
+	}
+	for _, s := range t.Streams {
+		if !slices.Contains(a.out.Devices, s.Device) {
+			a.out.Devices = append(a.out.Devices, s.Device)
+		}
+	}
+	a.labels, a.out.Bounds = labelsOf(t)
 	return a
 }
 
-// labelsOf are the ranges that bound iterations, by start: the server's, or torch's step marks where there are none.
-func labelsOf(t *kineto.Trace) []label {
-	var own, steps []label
-	for _, l := range t.Labels {
+// labelsOf are the ranges that bound iterations, by start: the server's, else torch's step marks, else the server's ranges on the device.
+func labelsOf(t *kineto.Trace) ([]label, Bounds) {
+	own, steps := ranges(t, t.Labels)
+	bounds := BoundsServer
+	if len(own) == 0 {
+		own, bounds = steps, BoundsSteps
+	}
+	if len(own) == 0 {
+		own, bounds = twins(t), BoundsTwins
+	}
+	if len(own) == 0 {
+		bounds = BoundsNothing
+	}
+	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
+	return own, bounds
+}
+
+// ranges are the ranges of a list that bound iterations.
+func ranges(t *kineto.Trace, list []kineto.Label) (own, steps []label) {
+	for _, l := range list {
 		span := interval.Span{Start: l.StartNS, End: l.EndNS()}
 		name := t.Names[l.Name]
 		if parsed, ok := ParseLabel(name); ok {
@@ -138,10 +174,24 @@ func labelsOf(t *kineto.Trace) []label {
 			steps = append(steps, label{Label{Text: name}, span})
 		}
 	}
-	if len(own) == 0 {
-		own = steps
+	return own, steps
+}
+
+// twins are the device-side ranges of the stream that has most of them: there is one for each stream and range.
+func twins(t *kineto.Trace) []label {
+	byStream := map[int64][]kineto.Label{}
+	for _, l := range t.Twins {
+		if _, ok := ParseLabel(t.Names[l.Name]); ok {
+			byStream[l.TID] = append(byStream[l.TID], l)
+		}
 	}
-	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
+	var most []kineto.Label
+	for _, stream := range slices.Sorted(maps.Keys(byStream)) {
+		if len(byStream[stream]) > len(most) {
+			most = byStream[stream]
+		}
+	}
+	own, _ := ranges(t, most)
 	return own
 }
 
@@ -161,6 +211,9 @@ func (a *analysis) attribute() {
 			}
 		}
 		a.iter[i] = a.lastLabel(at)
+		if !known {
+			a.out.Unlaunched++
+		}
 		if !known && a.iter[i] >= 0 {
 			a.iter[i] = a.byTwin(e.StartNS, a.iter[i])
 		}

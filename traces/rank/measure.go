@@ -59,6 +59,9 @@ func (a *analysis) measure() {
 		it := &out.Iterations[k]
 		perIter[k].add(&uses{&it.Total, &it.NonCollective, &it.Families}, a.fam[i], span)
 		it.Span = cover(it.Span, a.wall(span))
+		if a.fam[i] == family.Collective {
+			it.Collectives = append(it.Collectives, a.wall(span))
+		}
 		if a.graph[i] && !graphs[e.Correlation] {
 			graphs[e.Correlation] = true
 			it.GraphLaunches++

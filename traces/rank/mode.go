@@ -1,0 +1,84 @@
+package rank
+
+import (
+	"fmt"
+	"strings"
+
+	"opprof/traces/kineto"
+)
+
+// Mode is how a rank's kernels came to the device, as its trace shows it.
+type Mode string
+
+const (
+	// ModeGraphs: at least a part was replayed from CUDA graphs.
+	ModeGraphs Mode = "graphs"
+	// ModeCompiled: no graph was replayed, but kernels of the compiler ran (cudagraph_mode=NONE). Its launches can be told apart one by one,
+	// so it teaches the places of kernels whose names say nothing.
+	ModeCompiled Mode = "compiled"
+	// ModeEager: neither graphs nor compiled kernels (--enforce-eager). Its norms and activations are other kernels than those of a served model.
+	ModeEager Mode = "eager"
+	// ModeCPU: the trace holds no device work.
+	ModeCPU Mode = "cpu"
+)
+
+// Bounds says what the iterations of a trace were cut at.
+type Bounds string
+
+const (
+	BoundsServer  Bounds = "labels"         // the server's own ranges
+	BoundsSteps   Bounds = "profiler_steps" // torch's step marks
+	BoundsTwins   Bounds = "device_ranges"  // device-side twins of ranges that the trace does not hold
+	BoundsNothing Bounds = "none"           // there are none: figures cover the whole window
+)
+
+func modeOf(t *kineto.Trace, b *Breakdown) Mode {
+	switch {
+	case t.Events.Len() == 0:
+		return ModeCPU
+	case b.GraphEvents > 0:
+		return ModeGraphs
+	}
+	for _, k := range b.Kernel {
+		if strings.HasPrefix(k.Name, "triton_") {
+			return ModeCompiled
+		}
+	}
+	return ModeEager
+}
+
+// Remarks are what a reader of the figures has to know about the trace, in sentences.
+func (b *Breakdown) Remarks() []string {
+	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if b.Mode == ModeCPU {
+		say("a trace without device work (CPU only): %d operators, no kernels", b.CPUOps)
+	}
+	switch b.Bounds {
+	case BoundsNothing:
+		say("no iteration labels: the figures cover the whole window")
+	case BoundsSteps:
+		say("no labels of the server: iterations are the profiler's steps")
+	case BoundsTwins:
+		say("no labels on the CPU: iterations are cut at their device-side ranges")
+	}
+	if b.Mode == ModeEager {
+		say("eager: neither CUDA graphs nor compiled kernels, so norms and activations are other kernels than a served model's")
+	}
+	if b.Unlaunched > 0 {
+		say("%d device events have no launch in the trace: they are placed by time", b.Unlaunched)
+	}
+	if b.Suspect > 0 {
+		say("%d device events have impossible times (%.3f ms in sum): in none of the figures", b.Suspect, float64(b.SuspectNS)/1e6)
+	}
+	if b.Faults > 0 {
+		say("%d damaged places, the first at byte %d: %s", b.Faults, b.FirstFault.Offset, b.FirstFault.Reason)
+	}
+	if b.Truncated {
+		say("the file is cut off")
+	}
+	if len(b.Devices) > 1 {
+		say("work of %d devices in one file: busy time is the union over all of them", len(b.Devices))
+	}
+	return out
+}
