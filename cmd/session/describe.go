@@ -3,6 +3,7 @@ package session
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"opprof/engine/record"
 	"opprof/engine/rundir"
@@ -18,6 +19,10 @@ type notes struct {
 	offsets         []offset // by stream
 	footers         []bool   // by stream
 	restarts        []string
+	replaced        func(stream int) // told of a restart
+
+	skipped  *archive     // the next step is the first of a stream whose beginning is in this archive
+	recentNS atomic.Int64 // completion of the first step read of such streams, the latest one; 0 when all is read whole
 }
 
 // offset turns a stream's monotonic clock into wall time: the difference at its first step.
@@ -26,7 +31,7 @@ type offset struct {
 	known bool
 }
 
-func newNotes(s *store.Store) *notes { return &notes{store: s} }
+func newNotes(s *store.Store, replaced func(int)) *notes { return &notes{store: s, replaced: replaced} }
 
 func (n *notes) grow(stream int) {
 	for len(n.offsets) <= stream {
@@ -58,6 +63,12 @@ func (n *notes) step(stream int, s *record.Step) {
 	o := &n.offsets[stream]
 	if !o.known {
 		*o = offset{s.SubmitWallNS - s.SubmitMonoNS, true}
+		if a := n.skipped; a != nil {
+			o.ns = a.offsetNS(s)
+			n.store.Align(s.EngineID, o.ns)
+			n.recentNS.Store(max(n.recentNS.Load(), s.CompleteMonoNS+o.ns))
+			n.skipped = nil
+		}
 	}
 	at := s.CompleteMonoNS + o.ns
 	if n.firstNS == 0 || at < n.firstNS {
@@ -74,6 +85,7 @@ func (n *notes) Restart(stream int, why string) {
 	if len(n.restarts) < restartsKept {
 		n.restarts = append(n.restarts, why)
 	}
+	n.replaced(stream)
 	n.store.Restart(stream, why)
 }
 
@@ -91,6 +103,7 @@ func (s *Session) publish() {
 		applyHeader(&d, h)
 	}
 	d.FirstNS, d.LastNS = s.notes.firstNS, s.notes.lastNS
+	s.past.describe(&d)
 	statuses := s.tailer.Streams()
 	d.Streams = make([]rundir.Stream, 0, len(statuses))
 	for i := range statuses {
@@ -100,8 +113,23 @@ func (s *Session) publish() {
 	if len(statuses) == 0 && len(s.run.Streams) == 0 {
 		d.Problems = append(d.Problems, noStreams(s.options.Kind, len(d.Traces)))
 	}
-	d.Problems = append(d.Problems, s.notes.restarts...)
+	d.Problems = append(append(d.Problems, s.notes.restarts...), s.past.problems()...)
 	s.describe.Store(&d)
+}
+
+// describe adds what the beginnings of long streams say.
+func (p *past) describe(d *rundir.Description) {
+	for _, a := range p.list() {
+		_, parts, _, _ := a.view()
+		for i := range parts {
+			if h := parts[i].Header; h != nil && d.GraphMode == "" {
+				applyHeader(d, h)
+			}
+			if first := parts[i].Overview.Run().Counts.FirstNS; first != 0 && (d.FirstNS == 0 || first < d.FirstNS) {
+				d.FirstNS = first
+			}
+		}
+	}
 }
 
 // applyHeader takes what a stream's header says; it was written by the server itself and wins over the manifest.

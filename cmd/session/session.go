@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,6 +27,8 @@ type Options struct {
 	Poll     time.Duration    // between two looks at the files; 0 is the tailer's own
 	Ticks    <-chan time.Time // replaces the ticker of Poll
 	IndexDir string           // where indexes go whose stream's folder is not writable; "" is nowhere
+
+	wholeBytes, recentBytes int64 // of archives; 0 is the constant of that name
 }
 
 // Session is an open run. Close ends it.
@@ -35,10 +38,12 @@ type Session struct {
 	store   *store.Store
 	tailer  *tail.Tailer
 	notes   *notes
-	demo    *demo
+	past    past
 
 	describe atomic.Pointer[rundir.Description]
 	failure  atomic.Pointer[error]
+
+	building sync.WaitGroup // of archives; waited for before ended
 
 	read   chan struct{} // closed when everything there was at the start has been read
 	ended  chan struct{} // closed when the last goroutine has ended
@@ -53,11 +58,17 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
+	if o.wholeBytes == 0 {
+		o.wholeBytes, o.recentBytes = wholeBytes, recentBytes
+	}
 	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), ended: make(chan struct{})}
-	s.notes = newNotes(s.store)
-	s.tailer = tail.New(run.ListStreams, tail.Options{Now: o.Now, PassBytes: passBytes})
-	s.publish()
+	s.notes = newNotes(s.store, s.replaced)
 	ctx, s.cancel = context.WithCancel(ctx)
+	s.tailer = tail.New(run.ListStreams, tail.Options{
+		Now: o.Now, PassBytes: passBytes,
+		Start: func(path string, size int64) (int64, int64) { return s.start(ctx, path, size) },
+	})
+	s.publish()
 	go s.work(ctx)
 	return s
 }
@@ -101,28 +112,42 @@ func OpenDemo(ctx context.Context, d DemoOptions, o Options) (*Session, error) {
 func (s *Session) Close() error {
 	s.cancel()
 	<-s.ended
+	s.past.close()
 	if err := s.failure.Load(); err != nil {
 		return *err
 	}
 	return nil
 }
 
-// Wait returns when everything that the run held at the start has been read.
+// Wait returns when everything that the run held at the start has been read or indexed.
 func (s *Session) Wait(ctx context.Context) error {
-	select {
-	case <-s.read:
-	case <-s.ended:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := s.await(ctx, s.read); err != nil {
+		return err
+	}
+	for _, finished := range s.past.finished() { // all archives are there once the ends have been read
+		if err := s.await(ctx, finished); err != nil {
+			return err
+		}
 	}
 	if err := s.failure.Load(); err != nil {
 		return *err
+	}
+	return nil
+}
+
+func (s *Session) await(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+	case <-s.ended:
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 	return nil
 }
 
 func (s *Session) work(ctx context.Context) {
 	defer close(s.ended)
+	defer s.building.Wait()
 	defer s.tailer.Close()
 	s.guard(func() error { return s.follow(ctx) })
 }
@@ -162,6 +187,7 @@ func (s *Session) follow(ctx context.Context) error {
 		}
 		s.markRead()
 		if s.options.Kind == KindFinished {
+			s.build(ctx, ticks)
 			return nil
 		}
 		select {
@@ -169,6 +195,50 @@ func (s *Session) follow(ctx context.Context) error {
 			return nil
 		case <-ticks:
 		}
+	}
+}
+
+// build publishes how far the archives of a finished run are until all are complete.
+func (s *Session) build(ctx context.Context, ticks <-chan time.Time) {
+	for _, finished := range s.past.finished() {
+		for done := false; !done; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks:
+			case <-finished:
+				done = true
+			}
+			s.publish()
+		}
+	}
+}
+
+// start says where the tailer begins in a stream. A long one is read from near its end; what lies before is sampled and indexed beside it.
+// It is called from the reading goroutine, right before the stream's first line.
+func (s *Session) start(ctx context.Context, path string, size int64) (offset, line int64) {
+	a, err := openArchive(path, size, s.options.wholeBytes, s.options.recentBytes)
+	if err != nil || a == nil {
+		return 0, 0
+	}
+	s.past.add(a)
+	s.notes.skipped = a
+	s.building.Go(func() {
+		defer close(a.finished)
+		s.guard(func() error {
+			if err := a.build(ctx, s.options.IndexDir, s.store.Past); err != nil && ctx.Err() == nil {
+				a.say(err.Error())
+			}
+			return nil
+		})
+	})
+	return a.end, -1
+}
+
+// replaced forgets what was indexed of a stream that begins again.
+func (s *Session) replaced(stream int) {
+	if statuses := s.tailer.Streams(); stream < len(statuses) {
+		s.past.drop(statuses[stream].Path)
 	}
 }
 

@@ -27,6 +27,16 @@ func (s *Store) Past(p Part) {
 	e.tiers.past(p.Overview)
 }
 
+// Align says what the time axis of a new engine adds to its monotonic clock, where the store is given only the end of its stream: the
+// difference of the two clocks at the stream's first step. It changes nothing once the engine has a step.
+func (s *Store) Align(engine string, offsetNS int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.engine(engine, 0); e != nil && !e.sequence.Started {
+		e.sequence = Sequence{Aligned: true, OffsetNS: offsetNS}
+	}
+}
+
 func (t *tiers) past(o *Overview) {
 	finest := &o.levels[0]
 	if t.levels[0].open == nil { // no step yet: the open buckets begin behind the past
