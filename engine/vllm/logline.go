@@ -1,7 +1,6 @@
 package vllm
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,9 +24,9 @@ var levelNames = [...]string{"", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"
 func (l Level) String() string { return levelNames[min(l, LevelCritical)] }
 
 func parseLevel(s string) Level {
-	for i, n := range levelNames {
+	for i, n := range levelNames[1:] {
 		if n == s {
-			return Level(i)
+			return Level(i + 1)
 		}
 	}
 	return LevelNone
@@ -57,44 +56,93 @@ func (t LogTime) At(year int) time.Time {
 	return time.Date(year, time.Month(t.Month), int(t.Day), int(t.Hour), int(t.Minute), int(t.Second), 0, time.UTC)
 }
 
-var (
-	signature = regexp.MustCompile(`^\(([A-Za-z_0-9]+) pid=(\d+)\) ?`)
-	logHead   = regexp.MustCompile(`^(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) \[([^\]]*)\] ?`)
-	webHead   = regexp.MustCompile(`^(DEBUG|INFO|WARNING|ERROR|CRITICAL): +`)
-)
-
 // ParseLogLine reads one line without its newline. Of a progress bar that redrew itself, the last drawing counts.
 func ParseLogLine(s string) LogLine {
 	var l LogLine
 	s = strings.TrimRight(s, "\r\n")
-	if m := signature.FindStringSubmatch(s); m != nil {
-		l.Process = m[1]
-		l.PID, _ = strconv.ParseInt(m[2], 10, 64)
-		s = s[len(m[0]):]
-	}
+	s = l.signature(s)
 	if i := strings.LastIndexByte(s, '\r'); i >= 0 {
 		s = s[i+1:]
 	}
-	switch m := logHead.FindStringSubmatch(s); {
-	case m != nil:
-		l.Level = parseLevel(m[1])
-		l.Time = LogTime{small(m[2]), small(m[3]), small(m[4]), small(m[5]), small(m[6])}
-		l.Source = m[7]
-		s = s[len(m[0]):]
-	default:
-		if w := webHead.FindStringSubmatch(s); w != nil {
-			l.Level = parseLevel(w[1])
-			s = s[len(w[0]):]
-		}
-	}
-	l.Message = s
+	l.Message = l.head(s)
 	return l
 }
 
-func small(s string) int8 {
-	v, _ := strconv.ParseInt(s, 10, 8)
-	return int8(v)
+// signature takes "(Worker_TP0 pid=7) " off the start of a line.
+func (l *LogLine) signature(s string) string {
+	if len(s) == 0 || s[0] != '(' {
+		return s
+	}
+	name, rest, ok := strings.Cut(s[1:], " pid=")
+	if !ok || name == "" || strings.IndexFunc(name, notInName) >= 0 {
+		return s
+	}
+	n := digits(rest)
+	if n == 0 || n == len(rest) || rest[n] != ')' {
+		return s
+	}
+	l.Process = name
+	l.PID, _ = strconv.ParseInt(rest[:n], 10, 64)
+	return strings.TrimPrefix(rest[n+1:], " ")
 }
+
+func notInName(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+}
+
+// digits is the number of digits that s starts with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// head takes the level off the start of a line, with the time and place that vLLM writes behind it or the colon of uvicorn.
+func (l *LogLine) head(s string) string {
+	word := strings.IndexAny(s[:min(len(s), len("CRITICAL")+1)], " :")
+	if word < 0 {
+		return s
+	}
+	level := parseLevel(s[:word])
+	if level == LevelNone {
+		return s
+	}
+	rest := s[word+1:]
+	if s[word] == ':' {
+		message := strings.TrimLeft(rest, " ")
+		if message == rest {
+			return s
+		}
+		l.Level = level
+		return message
+	}
+	const stamp = "01-02 15:04:05 ["
+	if len(rest) < len(stamp) || !stamped(rest[:len(stamp)]) {
+		return s
+	}
+	source, message, ok := strings.Cut(rest[len(stamp):], "]")
+	if !ok {
+		return s
+	}
+	l.Level, l.Source = level, source
+	l.Time = LogTime{small(rest[0:]), small(rest[3:]), small(rest[6:]), small(rest[9:]), small(rest[12:])}
+	return strings.TrimPrefix(message, " ")
+}
+
+// stamped reports whether s is laid out as "01-02 15:04:05 [".
+func stamped(s string) bool {
+	for i, c := range []byte("dd-dd dd:dd:dd [") {
+		if c == 'd' && (s[i] < '0' || s[i] > '9') || c != 'd' && s[i] != c {
+			return false
+		}
+	}
+	return true
+}
+
+// small reads two digits.
+func small(s string) int8 { return int8(10*(s[0]-'0') + s[1] - '0') }
 
 // Calendar gives log times their year and zone, found by laying the log beside times that are known.
 type Calendar struct {

@@ -1,7 +1,9 @@
 package vllm
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -127,6 +129,32 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
+// byPattern reads a line by regular expressions, which say what the layout is in the shortest way.
+func byPattern(s string) LogLine {
+	var l LogLine
+	s = strings.TrimRight(s, "\r\n")
+	if m := regexp.MustCompile(`^\(([A-Za-z_0-9]+) pid=(\d+)\) ?`).FindStringSubmatch(s); m != nil {
+		l.Process = m[1]
+		l.PID, _ = strconv.ParseInt(m[2], 10, 64)
+		s = s[len(m[0]):]
+	}
+	s = s[strings.LastIndexByte(s, '\r')+1:]
+	const levels = "^(DEBUG|INFO|WARNING|ERROR|CRITICAL)"
+	if m := regexp.MustCompile(levels + ` (\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) \[([^\]]*)\] ?`).FindStringSubmatch(s); m != nil {
+		l.Level, l.Source = parseLevel(m[1]), m[7]
+		for i, part := range []*int8{&l.Time.Month, &l.Time.Day, &l.Time.Hour, &l.Time.Minute, &l.Time.Second} {
+			v, _ := strconv.Atoi(m[2+i])
+			*part = int8(v)
+		}
+		s = s[len(m[0]):]
+	} else if m := regexp.MustCompile(levels + `: +`).FindStringSubmatch(s); m != nil {
+		l.Level = parseLevel(m[1])
+		s = s[len(m[0]):]
+	}
+	l.Message = s
+	return l
+}
+
 func FuzzLines(f *testing.F) {
 	for _, l := range strings.Split(startLog, "\n") {
 		f.Add(l)
@@ -134,6 +162,9 @@ func FuzzLines(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		var s Startup
 		l := ParseLogLine(line)
+		if want := byPattern(line); l != want {
+			t.Fatalf("%q\n got %+v\nwant %+v", line, l, want)
+		}
 		s.Add(1, l)
 		if len(l.Message) > len(line) || len(s.Facts()) > len(factRules) {
 			t.Fatalf("%q gave %+v and %d facts", line, l, len(s.Facts()))
