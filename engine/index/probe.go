@@ -17,8 +17,9 @@ const (
 	// ProbeCount is a good number of probes: more than a screen has columns, few enough for a slow disk.
 	ProbeCount = 200
 
-	probeBytes    = 16 << 10 // about 15 steps
-	probeBytesMax = 1 << 20  // where no step is found
+	probeBytes    = 16 << 10  // about 15 steps
+	probeBytesMax = 256 << 10 // where no step is found
+	probeLinesMax = 256       // without a step: here is nothing to see
 	tailBytes     = 256 << 10
 	probers       = 4
 )
@@ -31,7 +32,6 @@ type Sample struct {
 	header *record.Header
 	footer *record.Footer
 	others []record.Profile
-	tail   []record.Step // last steps of the stream
 }
 
 // point is the steps that one probe found.
@@ -92,13 +92,13 @@ func newSample(points []point, size int64) (*Sample, error) {
 				s.others = append(s.others, m)
 			}
 		}
-		if k := len(s.points); len(p.steps) == 0 || k > 0 && p.offset <= s.points[k-1].offset {
+		if len(p.steps) == 0 {
 			continue
 		}
+		for k := len(s.points); k > 0 && s.points[k-1].offset >= p.offset; k-- {
+			s.points = s.points[:k-1] // the end of the stream is read whole
+		}
 		s.points = append(s.points, *p)
-	}
-	if last := &points[len(points)-1]; len(last.steps) > 0 {
-		s.tail = last.steps
 	}
 	s.place()
 	return s, nil
@@ -128,7 +128,7 @@ func decodePoint(d *record.Decoder, data []byte, at int64) (p point) {
 		}
 	}
 	var l record.Line
-	for used < len(data) {
+	for lines := 0; used < len(data) && (len(p.steps) > 0 || lines < probeLinesMax); lines++ {
 		n := d.Next(data[used:], &l)
 		if n == 0 {
 			break
@@ -168,7 +168,7 @@ func (s *Sample) place() {
 			q = store.Sequence{Aligned: true, OffsetNS: first.SubmitWallNS - first.SubmitMonoNS}
 		}
 		p.before, p.firstNS = q, first.CompleteMonoNS+q.OffsetNS
-		last = p.steps[len(p.steps)-1]
+		last = *first // points may overlap
 	}
 }
 
@@ -203,20 +203,30 @@ func (s *Sample) Parts(stream string) []store.Part {
 	return parts
 }
 
-// rollup is what a point stands for: its steps, scaled up to the next point.
+// rollup is what a point stands for: its steps, repeated until the next point.
 func (s *Sample) rollup(i int) *store.Rollup {
 	p := &s.points[i]
+	if i+1 == len(s.points) {
+		r := p.rollup(len(p.steps))
+		r.StartNS, r.EndNS = r.Counts.FirstNS, r.Counts.LastNS+1
+		return r
+	}
+	n, have := s.stepsUntil(i), int64(len(p.steps))
+	r := scaled(p.rollup(len(p.steps)), n/have)
+	r.Merge(p.rollup(int(n % have)))
+	// A point ends at the next one, but a pause of the server in between must not make it wide.
+	r.StartNS = r.Counts.FirstNS
+	r.EndNS = max(r.Counts.LastNS+1, min(s.points[i+1].firstNS, r.StartNS+2*s.typicalNS()))
+	return r
+}
+
+// rollup is that of the first n steps of a point.
+func (p *point) rollup(n int) *store.Rollup {
 	r, q := &store.Rollup{}, p.before
-	for k := range p.steps {
+	for k := range p.steps[:n] {
 		if at := q.Next(&p.steps[k]); !at.OffAxis {
 			r.Add(&p.steps[k], at)
 		}
-	}
-	r.StartNS, r.EndNS = r.Counts.FirstNS, r.Counts.LastNS+1
-	if i+1 < len(s.points) {
-		r = scaled(r, s.stepsUntil(i)/int64(len(p.steps)))
-		// A point ends at the next one, but a pause of the server in between must not make it wide.
-		r.EndNS = max(r.EndNS, min(s.points[i+1].firstNS, r.StartNS+2*s.typicalNS()))
 	}
 	return r
 }
@@ -225,10 +235,10 @@ func (s *Sample) rollup(i int) *store.Rollup {
 func (s *Sample) stepsUntil(i int) int64 {
 	p, next := &s.points[i], &s.points[i+1]
 	n := next.steps[0].StepIndex - p.steps[0].StepIndex
-	if n >= int64(len(p.steps)) && p.steps[0].EngineID == next.steps[0].EngineID && n <= (next.offset-p.offset)/minLineBytes {
+	if n > 0 && p.steps[0].EngineID == next.steps[0].EngineID && n <= (next.offset-p.offset)/minLineBytes+1 {
 		return n
 	}
-	return (next.offset - p.offset) * int64(len(p.steps)) / max(1, p.end-p.offset)
+	return max(1, (next.offset-p.offset)*int64(len(p.steps))/max(1, p.end-p.offset))
 }
 
 // minLineBytes is less than any step line has: an index that jumps further than the bytes allow is a gap.
@@ -252,18 +262,16 @@ func (s *Sample) typicalNS() int64 {
 // scaled is a rollup of n times the same steps.
 func scaled(r *store.Rollup, n int64) *store.Rollup {
 	out := &store.Rollup{}
-	for n = max(n, 1); ; n >>= 1 {
+	for ; n > 0; n >>= 1 {
 		if n&1 != 0 {
 			out.Merge(r)
-		}
-		if n <= 1 {
-			return out
 		}
 		double := &store.Rollup{}
 		double.Merge(r)
 		double.Merge(r)
 		r = double
 	}
+	return out
 }
 
 // StepsAround finds the steps around a moment by bisection and decodes about n of them from there on. engine is for streams of several.
