@@ -141,7 +141,7 @@ func resolvePackage(dir string) (string, error) {
 	}
 	pkg, err := filepath.EvalSymlinks(filepath.Join(abs, "vllm"))
 	if err != nil {
-		return "", fmt.Errorf("no vllm package in %s: %w", dir, err)
+		return "", fmt.Errorf("no vllm package in %s: %w; name the folder that holds vllm/, such as site-packages", dir, err)
 	}
 	if _, err := os.Stat(filepath.Join(pkg, "__init__.py")); err != nil {
 		return "", fmt.Errorf("no vllm package in %s: %w", dir, err)
