@@ -35,10 +35,12 @@ type board struct {
 	shown    shown // what is on the screen
 	newest   *store.Frame
 	overview *store.Frame
-	idle     int // wants since the last picture of a run that does not change
+	answered want // of the picture that is shown
+	asked    int  // wants so far
 
 	focus     layout.ID
 	maximised bool
+	density   layout.Density
 	boxes     []layout.Box
 
 	canvas  *chart.Grid // nil when it must be drawn anew
@@ -84,6 +86,9 @@ func (b *board) name() string {
 
 func (b *board) keys() keys.Context { return keys.ContextCharts }
 
+// seldom is how many wants pass between two looks at what hardly changes: the overview of a run, and all of a finished run.
+const seldom = 8
+
 // want asks for the visible stretch of time, for the moment under the cursor where that is another one, and for what the scrubber and the
 // header need.
 func (b *board) want() want {
@@ -101,10 +106,28 @@ func (b *board) want() want {
 	if b.live && (b.frozen || !b.time.following()) {
 		w.head = &store.Query{SpanNS: int64(time.Second), Columns: 1, NowNS: now}
 	}
-	if b.scrubbing() {
+	b.asked++
+	again := b.asked%seldom == 0
+	if b.settled(w) && !again {
+		return want{}
+	}
+	if b.scrubbing() && (again || b.overview == nil || len(b.overview.Columns) > b.width || b.engine != b.shown.engine) {
 		w.overview = &store.Query{Engine: b.engine, Columns: max(1, b.width-2)}
 	}
 	return w
+}
+
+// settled reports whether the picture already answers w for good: the run does not change, and it was computed from all of it.
+func (b *board) settled(w want) bool {
+	return !b.live && b.shown.main != nil && !b.shown.main.Sampled && b.overview != nil && !b.overview.Sampled &&
+		sameQuery(w.main, b.answered.main) && sameQuery(w.cursor, b.answered.cursor)
+}
+
+func sameQuery(a, b *store.Query) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
 }
 
 // columns is how many time buckets fit: those of the widest chart over time.
@@ -150,6 +173,7 @@ func (b *board) take(w want, p picture) {
 	}
 	if p.main != nil && !b.frozen {
 		b.show(w, p)
+		b.answered = w
 	}
 	b.arrange()
 }
@@ -188,7 +212,7 @@ func frameDiffers(a, b *store.Frame) bool {
 		return a != b
 	}
 	return a.Version != b.Version || a.FromNS != b.FromNS || a.ToNS != b.ToNS || a.BucketNS != b.BucketNS || a.Live != b.Live ||
-		a.Sampled != b.Sampled || a.Now.TimeNS != b.Now.TimeNS || a.Now.StepIndex != b.Now.StepIndex || len(a.Columns) != len(b.Columns)
+		a.Sampled != b.Sampled || a.State.Name != b.State.Name || a.Now.TimeNS != b.Now.TimeNS || a.Now.StepIndex != b.Now.StepIndex || len(a.Columns) != len(b.Columns)
 }
 
 // input is what the panels draw; nil before the first picture.

@@ -20,6 +20,10 @@ func (b *board) press(k keys.Binding) tea.Cmd {
 		b.time.follow()
 	case keys.Engine:
 		b.nextEngine()
+	case keys.Density:
+		b.density = (b.density + 1) % layout.Densities
+		b.arrange()
+		return notice("density " + b.density.String())
 	case keys.Maximise:
 		b.toggleMaximise()
 	case keys.Back:

@@ -38,10 +38,13 @@ type feed struct {
 	err    error     // of the last answer; nil when it was a picture
 }
 
-// pull returns a command that fetches w, or nil while one is out: a slow source is not asked twice.
+// pull returns a command that fetches w; nil when nothing is wanted, or while a request is out: a slow source is not asked twice.
 func (f *feed) pull(ctx context.Context, now time.Time, w want) tea.Cmd {
 	if f.busy {
 		f.again = true
+		return nil
+	}
+	if w == (want{}) {
 		return nil
 	}
 	f.busy, f.again, f.sent = true, false, now

@@ -149,12 +149,15 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 	return nil
 }
 
-// newestOf is the frame that tells the state of the run: the one asked for it, else the visible one.
+// newestOf is the frame that the header speaks about: the one asked for it; else the moment under the cursor, when the run is finished; else
+// the visible one.
 func newestOf(p picture) *store.Frame {
-	if p.head != nil {
-		return p.head
+	for _, f := range []*store.Frame{p.head, p.cursor, p.main} {
+		if f != nil {
+			return f
+		}
 	}
-	return p.main
+	return nil
 }
 
 func (m *Model) resized(width, height int) tea.Cmd {

@@ -80,6 +80,7 @@ func TestKeys(t *testing.T) {
 		{"help filters", false, "? / s t a l l", "2 matches", "leave the program"},
 		{"esc clears the filter", false, "? / s t a l l esc", "leave the program", "matches"},
 		{"explain names the source field", false, "tab e", "from decode_batch_size", ""},
+		{"density is named", false, "d", "density compact", "queues  requests"},
 		{"theme is named", false, "t", "theme light", ""},
 		{"copy says so", false, "y", "copied to the clipboard", ""},
 		{"a page that is not there changes nothing", false, "9", "► live", ""},

@@ -3,6 +3,7 @@ package tui
 import (
 	"bytes"
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type terminal struct {
 
 func newTerminal(t *testing.T, w, h int) *terminal {
 	term := &terminal{em: vt.NewEmulator(w, h), written: make(chan struct{}, 1)}
-	t.Cleanup(func() { _ = term.em.Close() })
+	t.Cleanup(func() { _ = term.em.InputPipe().(io.Closer).Close() }) // ends the program's reader; Emulator.Close races with it
 	return term
 }
 
@@ -148,12 +149,18 @@ func startProgram(t *testing.T, source *fakeSource, at time.Time, w, h int) *pro
 func (p *program) options() Options {
 	env := map[string]string{"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 	return Options{
-		Zone: time.UTC, Env: func(k string) string { return env[k] }, Now: func() time.Time { return p.at },
+		Zone: time.UTC, Env: func(k string) string { return env[k] }, Now: p.now,
 		Tea: []tea.ProgramOption{
 			tea.WithInput(p.terminal), tea.WithOutput(p.terminal), tea.WithWindowSize(p.w, p.h), tea.WithoutSignals(),
 			tea.WithEnvironment([]string{"TERM=xterm-256color", "LANG=C.UTF-8"}), tea.WithColorProfile(colorprofile.ANSI256),
 		},
 	}
+}
+
+func (p *program) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
 }
 
 // expect waits for the screen that a model of the same state draws without a terminal.
@@ -291,4 +298,42 @@ func TestRunRefusesBadTheme(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "solarised") || term.bytesWritten() != 0 {
 		t.Errorf("got %v, %d bytes written", err, term.bytesWritten())
 	}
+}
+
+// TestScreenBytes: ten seconds of a recording at its own rate write no more than a slow link carries, 20 KB a second at 180 x 50.
+func TestScreenBytes(t *testing.T) {
+	lines := recording(t, "h200-tp1", 3500)
+	const budget = 20 << 10
+	source := &fakeSource{run: describe("live"), store: filled(lines[:2500])}
+	p := startProgram(t, source, newestTime(lines[:2500]), 180, 50)
+	p.expect("first picture")
+	before, ticks := p.bytesWritten(), 0
+	for at := 2500; ticks < 40; ticks++ {
+		p.mu.Lock()
+		p.at = p.at.Add(tickEvery)
+		edge := p.at.UnixNano()
+		p.mu.Unlock()
+		for ; at < len(lines) && completed(&lines[at]) <= edge; at++ {
+			grow(source, lines[at:at+1])
+		}
+		p.ticks <- p.at
+		p.expect("a tick")
+	}
+	perSecond := (p.bytesWritten() - before) / (ticks / 4)
+	t.Logf("%d bytes a second", perSecond)
+	if perSecond > budget {
+		t.Errorf("%d bytes a second, budget %d", perSecond, budget)
+	}
+	p.press("q")
+	if err := p.end(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// completed is the wall-clock time of a step's end; 0 for lines of other kinds, which need not be waited for.
+func completed(l *record.Line) int64 {
+	if l.Kind != record.KindStep {
+		return 0
+	}
+	return l.Step.SubmitWallNS + l.Step.SubmitToCompleteNS()
 }

@@ -35,12 +35,44 @@ const (
 	MinHeight = 16
 )
 
+// Density is how much a page shows at once.
+type Density uint8
+
+// Densities. Auto goes by the width of the terminal.
+const (
+	Auto Density = iota
+	Compact
+	Normal
+	Full
+	Densities // number of densities
+)
+
+func (d Density) String() string {
+	return [...]string{"auto", "compact", "normal", "full"}[d%Densities]
+}
+
+// of returns the density that a width gives, at most as much as has room there.
+func (d Density) of(width int) Density {
+	most := Full
+	switch {
+	case width < 100:
+		most = Compact
+	case width < 150:
+		most = Normal
+	}
+	if d == Auto {
+		return most
+	}
+	return min(d, most)
+}
+
 // Page describes the page to arrange.
 type Page struct {
 	Width, Height int
 	Scrubber      bool // a line over the whole run above the panels
 	Engines       int  // engines of the run; the engine panel stands where there is more than one
-	Maximised     ID   // the one panel that takes the whole body; "" shows all that fit
+	Density       Density
+	Maximised     ID // the one panel that takes the whole body; "" shows all that fit
 }
 
 // Box is one placed part. Joined says that its top border is the bottom border of the box above.

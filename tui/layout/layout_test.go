@@ -192,6 +192,7 @@ func TestArrangeCoversScreen(t *testing.T) {
 			Width:    rapid.IntRange(MinWidth, 300).Draw(t, "width"),
 			Height:   rapid.IntRange(MinHeight, 120).Draw(t, "height"),
 			Scrubber: rapid.Bool().Draw(t, "scrubber"),
+			Density:  Density(rapid.IntRange(0, int(Densities)-1).Draw(t, "density")),
 			Engines:  rapid.IntRange(0, 20).Draw(t, "engines"),
 		}
 		if rapid.IntRange(0, 3).Draw(t, "maximised") == 0 {
@@ -238,6 +239,22 @@ func TestPanelsReachable(t *testing.T) {
 			if !all[b.ID] {
 				t.Errorf("%dx%d: %s cannot be reached maximised", size[0], size[1], b.ID)
 			}
+		}
+	}
+}
+
+func TestDensity(t *testing.T) {
+	tests := []struct {
+		density Density
+		width   int
+		want    Density
+	}{
+		{Auto, 80, Compact}, {Auto, 120, Normal}, {Auto, 180, Full},
+		{Full, 80, Compact}, {Compact, 180, Compact}, {Normal, 180, Normal}, {Full, 120, Normal},
+	}
+	for _, tt := range tests {
+		if got := tt.density.of(tt.width); got != tt.want {
+			t.Errorf("%v at width %d: %v, want %v", tt.density, tt.width, got, tt.want)
 		}
 	}
 }

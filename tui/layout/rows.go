@@ -26,12 +26,12 @@ func col(weight int, stack ...ID) column { return column{weight, stack} }
 // template returns the rows of a page for its width and the lines there are, most important first.
 func template(p Page, lines int) []row {
 	var rows []row
-	switch {
+	switch density := p.Density.of(p.Width); {
 	case lines < 18:
 		rows = shortRows(p.Width)
-	case p.Width < 100:
+	case density == Compact:
 		rows = narrowRows()
-	case p.Width < 150:
+	case density == Normal:
 		rows = middleRows()
 	default:
 		rows = wideRows()
