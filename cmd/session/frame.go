@@ -19,24 +19,25 @@ func (s *Session) Frame(ctx context.Context, q store.Query) (*store.Frame, error
 	}
 	recent := s.store.Snapshot()
 	recentNS := s.notes.recentNS.Load()
+	indexed := s.past.indexed()
 	old := q.AtNS != 0 && q.AtNS < recentNS
-	sampled := q.SpanNS == 0 && recentNS != 0 && !s.past.indexed()
-	if !old && !sampled {
+	if recentNS == 0 || !old && indexed {
 		return recent.Frame(q), nil
 	}
-	atNS := q.AtNS
-	if atNS == 0 || atNS > recentNS {
-		atNS = recentNS
+	atNS := recentNS
+	if old {
+		atNS = q.AtNS
 	}
 	view, err := s.past.around(ctx, atNS-max(q.SpanNS, 2*store.RateSpanNS), atNS)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if view == nil {
-		return recent.Frame(q), nil
-	}
-	if old {
-		return pastFrame(recent, view, q, s.past.indexed()), nil
+	case view == nil:
+		f := recent.Frame(q)
+		f.Sampled = true
+		return f, nil
+	case old:
+		return pastFrame(recent, view, q, indexed), nil
 	}
 	return sampledFrame(recent, view, q), nil
 }
@@ -69,12 +70,15 @@ func pastFrame(recent, view *store.Snapshot, q store.Query, indexed bool) *store
 	return f
 }
 
-// sampledFrame is the whole of a long run before its index is complete: columns from samples, the newest state from the store.
+// sampledFrame is a picture of the newest steps before the index is complete: the run's totals, and the columns of the whole run, come from
+// samples of what lies before them.
 func sampledFrame(recent, view *store.Snapshot, q store.Query) *store.Frame {
-	now := recent.Frame(q)
-	f := view.Frame(store.Query{Engine: q.Engine, Columns: q.Columns, AtNS: q.AtNS})
-	f.Version, f.Live = versionOf(recent, view), now.Live
-	f.State, f.Loss, f.Engines, f.Now, f.Rates = now.State, now.Loss, now.Engines, now.Now, now.Rates
+	f := recent.Frame(q)
+	sample := view.Frame(store.Query{Engine: q.Engine, Columns: q.Columns, AtNS: q.AtNS})
+	f.Version, f.Sampled, f.Run = versionOf(recent, view), true, sample.Run
+	if q.SpanNS == 0 {
+		f.FromNS, f.ToNS, f.BucketNS, f.Columns, f.Span = sample.FromNS, sample.ToNS, sample.BucketNS, sample.Columns, sample.Span
+	}
 	return f
 }
 

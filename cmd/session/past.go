@@ -101,7 +101,7 @@ func (p *past) indexed() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.archives {
-		if _, _, whole, ok := a.view(); ok && !whole {
+		if _, _, whole, _ := a.view(); !whole && !a.dead.Load() {
 			return false
 		}
 	}
