@@ -1,0 +1,254 @@
+package window
+
+import (
+	"fmt"
+
+	"opprof/engine/control"
+	"opprof/engine/query"
+	"opprof/engine/record"
+)
+
+// Settings are the facts that decisions rest on.
+type Settings struct {
+	MaxIterations int64 // labelled steps of a window
+	Ranks         int   // trace files that a window must give; 0 is not known yet, then at least one
+	OneOnly       bool  // the torch schedule was asked for: it records the first window of a server and nothing after
+
+	StartDeadlineNS int64 // for the answer to /start_profile
+	StopDeadlineNS  int64 // for the answer to /stop_profile
+	FilesDeadlineNS int64 // from the stop to the last complete file
+	IdleNS          int64 // without a step, after which the traffic is taken to have ended
+	RecordLimitNS   int64 // after which a window is stopped whatever happens
+}
+
+// Defaults are settings that fit vLLM 0.24.0: a start waits behind a long prefill for seconds, an export takes up to a minute.
+func Defaults() Settings {
+	const second = 1_000_000_000
+	return Settings{MaxIterations: 10, StartDeadlineNS: 30 * second, StopDeadlineNS: 300 * second, FilesDeadlineNS: 120 * second,
+		IdleNS: 5 * second, RecordLimitNS: 120 * second}
+}
+
+// ActionKind says what the owner is to do.
+type ActionKind uint8
+
+const (
+	PostStart    ActionKind = iota // call /start_profile, then report StartReturned
+	PostStop                       // call /stop_profile, then report StopReturned
+	LookForFiles                   // list the trace folder now and then report Files, until the window leaves the state
+	Inspect                        // read the files and report Inspected
+	Changed                        // a window's state changed: write it down
+)
+
+// Action is one decision.
+type Action struct {
+	Kind   ActionKind
+	N      int      // the window
+	From   string   // Changed: its state before
+	Window Window   // a copy, as of the decision
+	Paths  []string // Inspect: its files
+}
+
+// Window is one window with all that is known of it.
+type Window struct {
+	control.Window
+	Starts    int64 // POST times and answers of the start and the stop, ns since 1970; 0 before
+	Started   int64
+	Stops     int64
+	Stopped   int64
+	Engines   []EngineWindow
+	Files     []File
+	query     *query.Query
+	held      int64 // steps for which the expression has held
+	from      int64 // first step at which an every-window may start
+	stateNS   int64
+	stopSent  bool
+	stopError error
+}
+
+// EngineWindow is what one engine saw of a window.
+type EngineWindow struct {
+	ID        string
+	AfterStep int64 // of its marker
+	LastStep  int64 // newest step so far
+	Steps     int64 // labelled by the profiler: steps after the marker, at most MaxIterations
+	longestNS int64
+}
+
+// File is a trace file that appeared after the start.
+type File struct {
+	Path     string
+	Bytes    int64
+	Complete bool
+}
+
+// Inspection is what reading a window's files found.
+type Inspection struct {
+	Ranks    []InspectedRank
+	Problems []string // in sentences; none means that every label equals its step
+}
+
+// InspectedRank is one file.
+type InspectedRank struct {
+	Path       string
+	Rank       int64 // -1 unknown
+	Labels     int64
+	LostEvents int64
+}
+
+// Controller holds the windows of a run.
+type Controller struct {
+	settings Settings
+	windows  []*Window
+	active   *Window // the one that is starting, recording or flushing
+	actions  []Action
+	last     map[string]int64 // newest step by engine
+	stepNS   int64            // when the newest step of any engine was seen
+}
+
+// New returns a controller without windows.
+func New(s Settings) *Controller { return &Controller{settings: s, last: map[string]int64{}} }
+
+// Expect tells how many trace files a window must give.
+func (c *Controller) Expect(ranks int) { c.settings.Ranks = ranks }
+
+// Windows are copies of all windows, by number.
+func (c *Controller) Windows() []Window {
+	out := make([]Window, len(c.windows))
+	for i, w := range c.windows {
+		out[i] = w.copy()
+	}
+	return out
+}
+
+func (w *Window) copy() Window {
+	v := *w
+	v.Engines = append([]EngineWindow(nil), w.Engines...)
+	v.Files = append([]File(nil), w.Files...)
+	return v
+}
+
+// take hands the decisions over.
+func (c *Controller) take() []Action {
+	a := c.actions
+	c.actions = nil
+	return a
+}
+
+func (c *Controller) decide(kind ActionKind, w *Window) *Action {
+	c.actions = append(c.actions, Action{Kind: kind, N: w.N})
+	return &c.actions[len(c.actions)-1]
+}
+
+func (c *Controller) change(nowNS int64, w *Window, state, reason string) {
+	from := w.State
+	w.State, w.Reason, w.stateNS = state, reason, nowNS
+	a := c.decide(Changed, w)
+	a.From, a.Window = from, w.copy()
+}
+
+// Arm adds windows. An every-trigger gives count windows; the other kinds arm count windows one after the other.
+func (c *Controller) Arm(nowNS int64, t control.Trigger, count int) ([]control.Window, []Action, error) {
+	if err := t.Check(count); err != nil {
+		return nil, nil, err
+	}
+	if c.settings.OneOnly && len(c.windows)+count > 1 {
+		return nil, nil, fmt.Errorf("the torch schedule records only the first window of a server: %d asked for, %d armed before", count, len(c.windows))
+	}
+	var q *query.Query
+	if t.Kind == control.TriggerExpr {
+		var err error
+		if q, err = query.Compile(t.Expr); err != nil {
+			return nil, nil, err
+		}
+	}
+	var out []control.Window
+	for i := range count {
+		w := &Window{Window: control.Window{N: len(c.windows) + 1, Trigger: t, ArmedNS: nowNS}, query: q}
+		if t.Kind == control.TriggerEvery {
+			w.from = c.newest() + int64(i+1)*t.Every
+		}
+		c.windows = append(c.windows, w)
+		c.change(nowNS, w, control.WindowArmed, "")
+		out = append(out, w.Window)
+	}
+	c.startNow(nowNS)
+	return out, c.take(), nil
+}
+
+func (c *Controller) newest() int64 {
+	var n int64
+	for _, s := range c.last {
+		n = max(n, s)
+	}
+	return n
+}
+
+// Cancel takes back a window that has not started.
+func (c *Controller) Cancel(nowNS int64, n int) ([]Action, error) {
+	if n < 1 || n > len(c.windows) {
+		return nil, fmt.Errorf("there is no window %d", n)
+	}
+	w := c.windows[n-1]
+	if w.State != control.WindowArmed {
+		return nil, fmt.Errorf("window %d is %s: only an armed window can be cancelled", n, w.State)
+	}
+	c.change(nowNS, w, control.WindowCancelled, "cancelled")
+	return c.take(), nil
+}
+
+// Step takes a step of an engine as it was recorded. periodNS is nil when unknown.
+func (c *Controller) Step(nowNS int64, s *record.Step, periodNS *int64) []Action {
+	c.last[s.EngineID] = s.StepIndex
+	c.stepNS = nowNS
+	c.ask(s, periodNS)
+	if w := c.active; w != nil && w.State == control.WindowRecording {
+		c.follow(nowNS, w, s, periodNS)
+	}
+	c.startNow(nowNS)
+	return c.take()
+}
+
+// ask counts for how many steps in a row each armed expression has held. An unknown answer ends the row.
+func (c *Controller) ask(s *record.Step, periodNS *int64) {
+	for _, w := range c.windows {
+		if w.State != control.WindowArmed || w.query == nil {
+			continue
+		}
+		if w.query.Ask(s, periodNS) == query.Yes {
+			w.held++
+		} else {
+			w.held = 0
+		}
+	}
+}
+
+// startNow starts the first armed window whose trigger is met, unless another one runs.
+func (c *Controller) startNow(nowNS int64) {
+	if c.active != nil {
+		return
+	}
+	for _, w := range c.windows {
+		if w.State == control.WindowArmed && c.met(nowNS, w) {
+			c.active = w
+			w.Starts = nowNS
+			c.change(nowNS, w, control.WindowStarting, "")
+			c.decide(PostStart, w)
+			return
+		}
+	}
+}
+
+func (c *Controller) met(nowNS int64, w *Window) bool {
+	switch t := w.Trigger; t.Kind {
+	case control.TriggerNow:
+		return true
+	case control.TriggerStep:
+		return c.newest() >= t.Step
+	case control.TriggerEvery:
+		return c.newest() >= w.from
+	case control.TriggerAfter:
+		return nowNS >= w.ArmedNS+t.AfterNS
+	default:
+		return w.held >= max(w.Trigger.For, 1)
+	}
+}

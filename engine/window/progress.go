@@ -1,0 +1,282 @@
+package window
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"opprof/engine/control"
+	"opprof/engine/record"
+)
+
+// StartReturned takes the answer to /start_profile. The call may have worked although the answer was lost, so a stop is sent after a
+// failure too.
+func (c *Controller) StartReturned(nowNS int64, n int, err error) []Action {
+	w := c.active
+	if w == nil || w.N != n || w.State != control.WindowStarting {
+		return nil
+	}
+	w.Started = nowNS
+	if err != nil {
+		w.stopError = fmt.Errorf("the server did not start its profiler: %w", err)
+		c.change(nowNS, w, control.WindowFlushing, w.stopError.Error())
+		c.stop(nowNS, w)
+		return c.take()
+	}
+	c.stepNS = nowNS
+	c.change(nowNS, w, control.WindowRecording, "")
+	c.decide(LookForFiles, w)
+	return c.take()
+}
+
+// Marker takes the line that an engine wrote when its profiler was started or stopped.
+func (c *Controller) Marker(nowNS int64, p *record.Profile) []Action {
+	w := c.active
+	if w == nil || p.Action != record.ActionStart {
+		return nil
+	}
+	if p.OK != nil && !*p.OK {
+		w.stopError = fmt.Errorf("engine %s could not start its profiler: %s", p.EngineID, p.Error)
+		return nil
+	}
+	if w.engine(p.EngineID) == nil {
+		w.Engines = append(w.Engines, EngineWindow{ID: p.EngineID, AfterStep: p.AfterStep, LastStep: p.AfterStep})
+	}
+	return c.take()
+}
+
+func (w *Window) engine(id string) *EngineWindow {
+	for i := range w.Engines {
+		if w.Engines[i].ID == id {
+			return &w.Engines[i]
+		}
+	}
+	return nil
+}
+
+// follow counts a step of a recording window. The worker ends by itself at the step after the last labelled one; when that has completed
+// on every engine, the export is over or under way and the stop cuts nothing off.
+func (c *Controller) follow(nowNS int64, w *Window, s *record.Step, periodNS *int64) {
+	e := w.engine(s.EngineID)
+	if e == nil || s.StepIndex <= e.AfterStep {
+		return
+	}
+	e.LastStep = s.StepIndex
+	e.Steps = min(e.Steps+1, c.settings.MaxIterations)
+	if periodNS != nil {
+		e.longestNS = max(e.longestNS, *periodNS)
+	}
+	for i := range w.Engines {
+		if w.Engines[i].LastStep <= w.Engines[i].AfterStep+c.settings.MaxIterations {
+			return
+		}
+	}
+	c.flush(nowNS, w, "")
+}
+
+// flush sends the stop and waits for the files.
+func (c *Controller) flush(nowNS int64, w *Window, reason string) {
+	c.change(nowNS, w, control.WindowFlushing, reason)
+	c.stop(nowNS, w)
+}
+
+func (c *Controller) stop(nowNS int64, w *Window) {
+	if w.stopSent {
+		return
+	}
+	w.stopSent = true
+	w.Stops = nowNS
+	c.decide(PostStop, w)
+}
+
+// StopReturned takes the answer to /stop_profile.
+func (c *Controller) StopReturned(nowNS int64, n int, err error) []Action {
+	w := c.active
+	if w == nil || w.N != n || !w.stopSent {
+		return nil
+	}
+	w.Stopped = nowNS
+	if err != nil && w.stopError == nil {
+		w.stopError = fmt.Errorf("the server did not answer the stop of its profiler: %w", err)
+	}
+	if w.Started > 0 && w.stopError != nil && len(w.Files) == 0 && len(w.Engines) == 0 {
+		c.finish(nowNS, w, control.WindowFailed, w.stopError.Error())
+		return c.take()
+	}
+	c.decide(LookForFiles, w)
+	c.inspectWhenComplete(nowNS, w)
+	return c.take()
+}
+
+// Files takes the trace files that appeared since the window started.
+func (c *Controller) Files(nowNS int64, n int, files []File) []Action {
+	w := c.active
+	if w == nil || w.N != n {
+		return nil
+	}
+	w.Files = slices.Clone(files)
+	if w.State == control.WindowRecording && c.allComplete(w) {
+		c.flush(nowNS, w, "")
+	}
+	c.inspectWhenComplete(nowNS, w)
+	return c.take()
+}
+
+// allComplete reports whether every expected rank's file is whole.
+func (c *Controller) allComplete(w *Window) bool {
+	complete := 0
+	for _, f := range w.Files {
+		if !f.Complete {
+			return false
+		}
+		complete++
+	}
+	return complete >= max(c.settings.Ranks, 1)
+}
+
+func (c *Controller) inspectWhenComplete(nowNS int64, w *Window) {
+	if w.State == control.WindowFlushing && w.Stopped > 0 && c.allComplete(w) {
+		c.inspect(nowNS, w)
+	}
+}
+
+const inspecting = "reading the traces"
+
+func (c *Controller) inspect(nowNS int64, w *Window) {
+	if w.Reason == inspecting {
+		return
+	}
+	w.Reason, w.stateNS = inspecting, nowNS
+	a := c.decide(Inspect, w)
+	a.Window = w.copy()
+	for _, f := range w.Files {
+		a.Paths = append(a.Paths, f.Path)
+	}
+}
+
+// Tick lets time pass: deadlines, ended traffic, time triggers.
+func (c *Controller) Tick(nowNS int64) []Action {
+	s := c.settings
+	w := c.active
+	if w == nil {
+		c.startNow(nowNS)
+		return c.take()
+	}
+	age := nowNS - w.stateNS
+	switch {
+	case w.State == control.WindowStarting && age > s.StartDeadlineNS:
+		w.stopError = fmt.Errorf("the server did not answer /start_profile within %d s", s.StartDeadlineNS/1e9)
+		c.flush(nowNS, w, w.stopError.Error())
+	case w.State == control.WindowRecording && nowNS-c.stepNS > s.IdleNS:
+		c.flush(nowNS, w, fmt.Sprintf("no step for %d s: the traffic ended inside the window", s.IdleNS/1e9))
+	case w.State == control.WindowRecording && age > s.RecordLimitNS:
+		c.flush(nowNS, w, fmt.Sprintf("the window did not fill within %d s", s.RecordLimitNS/1e9))
+	case w.State == control.WindowFlushing && w.Stopped == 0 && nowNS-w.Stops > s.StopDeadlineNS:
+		c.finish(nowNS, w, control.WindowFailed, fmt.Sprintf("the server did not answer /stop_profile within %d s", s.StopDeadlineNS/1e9))
+	case w.State == control.WindowFlushing && w.Stopped > 0 && w.Reason != inspecting && nowNS-w.Stopped > s.FilesDeadlineNS:
+		c.filesAreLate(nowNS, w)
+	}
+	return c.take()
+}
+
+func (c *Controller) filesAreLate(nowNS int64, w *Window) {
+	if len(w.Files) == 0 {
+		reason := fmt.Sprintf("no trace appeared within %d s of the stop", c.settings.FilesDeadlineNS/1e9)
+		if w.stopError != nil {
+			reason = w.stopError.Error() + "; " + reason
+		}
+		c.finish(nowNS, w, control.WindowFailed, reason)
+		return
+	}
+	c.inspect(nowNS, w)
+}
+
+// Inspected takes what reading the files found and ends the window.
+func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) []Action {
+	w := c.active
+	if w == nil || w.N != n || w.Reason != inspecting {
+		return nil
+	}
+	problems := slices.Clone(found.Problems)
+	if err != nil {
+		problems = append(problems, err.Error())
+	}
+	if w.stopError != nil {
+		problems = append(problems, w.stopError.Error())
+	}
+	if want := c.settings.Ranks; len(found.Ranks) < want {
+		problems = append(problems, fmt.Sprintf("%d of %d ranks left a trace", len(found.Ranks), want))
+	}
+	for _, f := range w.Files {
+		if !f.Complete {
+			problems = append(problems, f.Path+" is not complete")
+		}
+	}
+	for _, r := range found.Ranks {
+		if r.Labels != c.settings.MaxIterations {
+			problems = append(problems, fmt.Sprintf("rank %d has %d labelled steps of %d", r.Rank, r.Labels, c.settings.MaxIterations))
+		}
+		if r.LostEvents > 0 {
+			problems = append(problems, fmt.Sprintf("rank %d lost %d events to damage", r.Rank, r.LostEvents))
+		}
+	}
+	state := control.WindowVerified
+	switch {
+	case len(found.Ranks) == 0:
+		state = control.WindowFailed
+	case len(problems) > 0:
+		state = control.WindowIncomplete
+	}
+	c.finish(nowNS, w, state, strings.Join(problems, "; "))
+	return c.take()
+}
+
+func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
+	var stall int64
+	for i, e := range w.Engines {
+		first, last := e.AfterStep+1, e.AfterStep+e.Steps
+		if i == 0 && e.Steps > 0 {
+			w.First, w.Last = &first, &last
+		}
+		stall = max(stall, e.longestNS)
+	}
+	if stall > 0 {
+		w.StallNS = &stall
+	}
+	c.active = nil
+	c.change(nowNS, w, state, reason)
+	c.startNow(nowNS)
+}
+
+// ServerStopping ends everything: armed windows are cancelled, a running one is stopped.
+func (c *Controller) ServerStopping(nowNS int64) []Action {
+	c.stopAll(nowNS)
+	return c.take()
+}
+
+func (c *Controller) stopAll(nowNS int64) {
+	for _, w := range c.windows {
+		if w.State == control.WindowArmed {
+			c.change(nowNS, w, control.WindowCancelled, "the server stops")
+		}
+	}
+	if w := c.active; w != nil && (w.State == control.WindowRecording || w.State == control.WindowStarting) {
+		c.flush(nowNS, w, "the server stops")
+	}
+}
+
+// ServerGone ends what no stop can end any more. Files that are there are still looked at.
+func (c *Controller) ServerGone(nowNS int64) []Action {
+	c.stopAll(nowNS)
+	c.actions = slices.DeleteFunc(c.actions, func(a Action) bool { return a.Kind == PostStop })
+	if w := c.active; w != nil && w.Reason != inspecting {
+		w.Stopped = max(w.Stopped, nowNS)
+		w.stopError = fmt.Errorf("the server ended while the window was open")
+		if len(w.Files) > 0 {
+			c.inspect(nowNS, w)
+		} else {
+			c.finish(nowNS, w, control.WindowFailed, w.stopError.Error())
+		}
+	}
+	return c.take()
+}
