@@ -107,7 +107,7 @@ func panels() []Binding {
 func timeline() []Binding {
 	charts := in(ContextCharts)
 	return []Binding{
-		{ID: Freeze, Keys: []string{"space"}, Help: "freeze", Long: "stop the picture, not the recording; again to go on", Group: GroupTime, Contexts: charts, Footer: 10},
+		{ID: Freeze, Keys: []string{"space"}, Help: "freeze", Long: "stop the picture, not the recording; again to go on", Group: GroupTime, Contexts: charts, Needs: NeedLive, Footer: 10},
 		{ID: ZoomIn, Keys: []string{"+", "="}, Show: "+", Help: "zoom in", Long: "show a shorter time", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
 		{ID: ZoomOut, Keys: []string{"-", "_"}, Show: "-", Help: "zoom out", Long: "show a longer time", Group: GroupTime, Contexts: charts, Needs: NeedSteps},
 		{ID: Zoom, Keys: []string{"z"}, Help: "zoom", Long: "next span of time, up to the whole run", Group: GroupTime, Contexts: charts, Needs: NeedSteps, Footer: 50},
