@@ -35,6 +35,7 @@ Every command first checks the version, the hash of each file and the place of e
 	c.AddCommand(
 		newPatchCheck(env, &target),
 		newPatchDiff(env, &target),
+		newPatchOverlay(env, &target),
 		newPatchApply(env, &target),
 		newPatchRevert(env, &target),
 	)
