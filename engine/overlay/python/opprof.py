@@ -91,12 +91,12 @@ class StepRecorder:
         self._reached: dict[str, int] = {}
         self._refill: dict[str, int] = {}
 
-        # The last composition, its sorted context lengths, and whether the next
-        # step may take them over. Speculative decoding and KV connectors change
-        # lengths between two steps as well.
+        # The last composition, and whether the next step may take it over.
+        # Speculative decoding and KV connectors change lengths between steps.
         self._composition: dict[str, Any] = {}
-        self._lengths: list[int] = []
+        self._lengths: list[int] = []  # sorted, without the growth since then
         self._growth = 0
+        self._cuts: list[int] = []  # how many lengths are within each edge
         self._steady = False
         self._never_steady = bool(
             scheduler.connector is not None or config.num_speculative_tokens
@@ -277,10 +277,22 @@ class StepRecorder:
         ):
             return False
         self._growth += 1
-        self._composition["context_length_hist"] = context_histogram(
-            self._lengths, self._growth
-        )
+        self._grow_past_edges()
+        self._composition["context_length_hist"] = self._context_bins()
         return True
+
+    def _grow_past_edges(self) -> None:
+        """Move each cut below the lengths that have grown past its edge. This
+        looks at one length an edge, and not at cold memory all over the list."""
+        lengths, growth, cuts = self._lengths, self._growth, self._cuts
+        for i, edge in enumerate(CONTEXT_EDGES):
+            cut = cuts[i]
+            while cut and lengths[cut - 1] + growth > edge:
+                cut -= 1
+            cuts[i] = cut
+
+    def _context_bins(self) -> list[int]:
+        return list(map(sub, [*self._cuts, len(self._lengths)], [0, *self._cuts]))
 
     def _compose(self, output) -> None:
         """Count the step's requests, tokens, chunks and context lengths."""
@@ -303,6 +315,7 @@ class StepRecorder:
             self._growth = 0
         lengths.sort()
         self._lengths = lengths
+        self._cuts = [bisect_right(lengths, e - self._growth) for e in CONTEXT_EDGES]
 
         # Like vLLM, call a request prefill while it is new or has no output.
         prefills = [(request.req_id, False) for request in new]
@@ -324,7 +337,7 @@ class StepRecorder:
             "resumed_requests": len(resumed),
             "recompute_tokens": recompute,
             "chunked_prefill": chunks,
-            "context_length_hist": context_histogram(lengths, self._growth),
+            "context_length_hist": self._context_bins(),
         }
         self._steady = total == len(tokens) == len(self._scheduler.running) and not (
             prefills or resumed or recompute or self._refill or self._never_steady
@@ -581,18 +594,6 @@ def lookups_since(before: tuple, stats) -> dict[str, int]:
     if after == before:
         return NO_LOOKUPS
     return dict(zip(LOOKUPS, map(sub, after, before)))
-
-
-def context_histogram(lengths: list[int], growth: int) -> list[int]:
-    """Bins of sorted context lengths that have all grown since they were sorted."""
-    bins = [0] * (len(CONTEXT_EDGES) + 1)
-    below = 0
-    for i, edge in enumerate(CONTEXT_EDGES):
-        upto = bisect_right(lengths, edge - growth, below)
-        bins[i] = upto - below
-        below = upto
-    bins[-1] = len(lengths) - below
-    return bins
 
 
 def percentiles(costs: Counter[int]) -> dict[str, int | None]:
