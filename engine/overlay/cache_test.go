@@ -168,6 +168,7 @@ func damage(name, how string) error {
 }
 
 func TestAnyDamageIsRepaired(t *testing.T) {
+	t.Parallel()
 	c, p, s := newTestCache(t), newTestPatch(t), newSite(t)
 	o := build(t, c, p, s)
 	var names []string
@@ -216,6 +217,7 @@ func TestCompiledFilesOfAnOverlay(t *testing.T) {
 }
 
 func TestManyBuildAtOnce(t *testing.T) {
+	t.Parallel()
 	root, p, s := filepath.Join(t.TempDir(), "overlay"), newTestPatch(t), newSite(t)
 	var builders sync.WaitGroup
 	var mu sync.Mutex

@@ -60,6 +60,7 @@ func withoutBytecode(tree map[string]string) map[string]string {
 }
 
 func TestApplyAndRevert(t *testing.T) {
+	t.Parallel()
 	p, s := newTestPatch(t), newSite(t)
 	setAttributes(t, s)
 	before := withoutBytecode(snapshot(t, s.Dir))
@@ -148,6 +149,7 @@ func TestInterruptedRuns(t *testing.T) {
 	}
 	for _, c := range crashes {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // they wait for the disk
 			p := newTestPatch(t)
 			for _, finish := range []string{"apply", "revert", "other patch"} {
 				s := newSite(t)
@@ -205,6 +207,7 @@ func TestFailedApplyIsTakenBack(t *testing.T) {
 }
 
 func TestAnotherPatchIsReplaced(t *testing.T) {
+	t.Parallel()
 	p, other, s := newTestPatch(t), otherPatch(t), newSite(t)
 	before := withoutBytecode(snapshot(t, s.Dir))
 	other.mustApply(t, s)
@@ -217,6 +220,7 @@ func TestAnotherPatchIsReplaced(t *testing.T) {
 }
 
 func TestReinstallingForgetsThePatch(t *testing.T) {
+	t.Parallel()
 	p, s := newTestPatch(t), newSite(t)
 	p.mustApply(t, s)
 	if err := os.Remove(s.file(recorderTarget)); err != nil {
@@ -229,6 +233,7 @@ func TestReinstallingForgetsThePatch(t *testing.T) {
 }
 
 func TestLaterChangesAreKept(t *testing.T) {
+	t.Parallel()
 	p, s := newTestPatch(t), newSite(t)
 	p.mustApply(t, s)
 	writeTree(t, s.Dir, map[string]string{"vllm/envs.py": "MINE = 1\n"})
@@ -270,6 +275,7 @@ func TestUnusableState(t *testing.T) {
 
 // A tree of links stays one after a revert, and the files behind the links are not touched.
 func TestLinkedTree(t *testing.T) {
+	t.Parallel()
 	p, real := newTestPatch(t), newSite(t)
 	dir := t.TempDir()
 	for name := range siteFiles {
