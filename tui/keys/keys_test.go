@@ -170,8 +170,8 @@ func TestFooter(t *testing.T) {
 		have    keys.Need
 		want    string
 	}{
-		{keys.ContextCharts, 0, "space freeze, e explain, enter maximise, ? all keys, q quit"},
-		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "space freeze, end G newest, / find, e explain, enter maximise, z zoom, ← earlier, → later, ? all keys, q quit"},
+		{keys.ContextCharts, 0, "e explain, enter maximise, ? all keys, q quit"},
+		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, e explain, enter maximise, z zoom, ← earlier, → later, ? all keys, q quit"},
 		{keys.ContextList, keys.NeedLive | keys.NeedControl, "w window, W arm on…, / filter, e explain, enter open, ? all keys, q quit"},
 		{keys.ContextDialog, 0, "enter open"},
 	} {
