@@ -35,6 +35,7 @@ type board struct {
 	shown    shown // what is on the screen
 	newest   *store.Frame
 	overview *store.Frame
+	spread   int  // width of the screen that the overview was asked for
 	answered want // of the picture that is shown
 	asked    int  // wants so far
 
@@ -111,7 +112,8 @@ func (b *board) want() want {
 	if b.settled(w) && !again {
 		return want{}
 	}
-	if b.scrubbing() && (again || b.overview == nil || len(b.overview.Columns) > b.width || b.engine != b.shown.engine) {
+	if b.scrubbing() && (again || b.overview == nil || b.spread != b.width || b.engine != b.shown.engine) {
+		b.spread = b.width
 		w.overview = &store.Query{Engine: b.engine, Columns: max(1, b.width-2)}
 	}
 	return w
@@ -119,7 +121,7 @@ func (b *board) want() want {
 
 // settled reports whether the picture already answers w for good: the run does not change, and it was computed from all of it.
 func (b *board) settled(w want) bool {
-	return !b.live && b.shown.main != nil && !b.shown.main.Sampled && b.overview != nil && !b.overview.Sampled &&
+	return !b.live && b.shown.main != nil && !b.shown.main.Sampled && b.overview != nil && !b.overview.Sampled && b.spread == b.width &&
 		sameQuery(w.main, b.answered.main) && sameQuery(w.cursor, b.answered.cursor)
 }
 

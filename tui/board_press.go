@@ -91,8 +91,6 @@ func (b *board) zoom(id keys.ID, v view) {
 // toggleFreeze stops the picture where it is, or lets it go on.
 func (b *board) toggleFreeze() tea.Cmd {
 	switch {
-	case !b.live:
-		return notice("a finished run stands still: arrows move the cursor")
 	case b.frozen:
 		b.frozen = false
 	case !b.time.following():

@@ -75,8 +75,11 @@ func (m *Model) tick() tea.Cmd {
 
 func (m *Model) page() page { return m.pages[m.visible] }
 
-// pull asks for a new picture of the visible page.
+// pull asks for a new picture of the visible page. Before the terminal has told its size there is nothing to ask for.
 func (m *Model) pull() tea.Cmd {
+	if m.width <= 0 {
+		return nil
+	}
 	w := m.page().want()
 	cmd := m.feed.pull(m.ctx, m.opt.Now(), w)
 	if cmd != nil {

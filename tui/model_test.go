@@ -51,7 +51,7 @@ func TestKeys(t *testing.T) {
 		{"frozen, then moved, is past", false, "space left", "▮ past", "FROZEN"},
 		{"end is off while live", false, "end", "the picture is live already", ""},
 		{"freeze in the past says why not", false, "left space", "the picture already stands", "FROZEN"},
-		{"freeze in a review says why not", true, "space", "a finished run stands still", "FROZEN"},
+		{"freeze in a review says why not", true, "space", "freeze: the run is finished", "FROZEN"},
 		{"a comma goes one step back", false, ", ,", "step 3,498", "step 3,500"},
 		{"a point goes one step on", false, ", , .", "step 3,499", ""},
 		{"home is the first step", true, "home", "step 1 ", ""},

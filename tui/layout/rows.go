@@ -78,10 +78,10 @@ func middleRows() []row {
 
 func wideRows() []row {
 	return []row{
-		{min: 8, want: 12, grow: 3, columns: []column{col(96, Period), col(46, Batch), col(38, Queues)}},
+		{min: 8, want: 10, grow: 3, columns: []column{col(96, Period), col(46, Batch), col(38, Queues)}},
 		{min: 8, want: 14, grow: 1, columns: []column{col(48, Context), col(48, ContextTime), col(46, Chunk), col(38, KV)}},
-		{min: 7, want: 11, grow: 2, columns: []column{col(62, Graph), col(60, Prefix), col(58, Preempt)}},
-		{min: 6, want: 10, extra: true, columns: []column{col(66, Windows), col(114, Step)}},
+		{min: 7, want: 9, grow: 2, columns: []column{col(62, Graph), col(60, Prefix), col(58, Preempt)}},
+		{min: 6, want: 9, extra: true, columns: []column{col(66, Windows), col(114, Step)}},
 	}
 }
 

@@ -65,7 +65,7 @@ func drawPreempt(g *chart.Grid, in *Input) {
 	run, span := &in.Frame.Run, &in.Frame.Span
 	rows := []countRow{
 		counted("preempted", run.Counts.Preemptions, span.Counts.Preemptions, theme.RolePreempt, "requests"),
-		counted("stalls", run.Counts.Stalls, span.Counts.Stalls, theme.RoleWarn, "steps of 0.5 s or more"),
+		counted("stalls", run.Counts.Stalls, span.Counts.Stalls, theme.RoleWarn, "of 0.5 s or more"),
 		{name: "recomputed", run: unlessUnknown(run, run.Counts.RecomputeSteps, run.Counts.RecomputeTokens),
 			span: unlessUnknown(span, span.Counts.RecomputeSteps, span.Counts.RecomputeTokens), role: theme.RoleText, remark: "tokens"},
 		{name: "resumed", run: unlessUnknown(run, run.Counts.ResumedSteps, run.Counts.ResumedRequests),

@@ -106,7 +106,11 @@ func kindLine(g *chart.Grid, y int, head string, c *record.Chunks) {
 	if g.W() < 5+4*13 {
 		x := 0
 		for _, k := range kinds {
-			x += g.Spans(x, y, g.W()-x, chart.Span{S: k.short + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n) + " ", Role: inked(k.n, theme.RoleChunk)})
+			name := k.short
+			if g.W() < 35 {
+				name = name[:3]
+			}
+			x += g.Spans(x, y, g.W()-x, chart.Span{S: name + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n) + " ", Role: inked(k.n, theme.RoleChunk)})
 		}
 		return
 	}

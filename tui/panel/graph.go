@@ -48,8 +48,12 @@ func drawGraph(g *chart.Grid, in *Input) {
 		if m.mode == record.GraphOther && in.Frame.Run.Counts.Graph[m.mode] == 0 {
 			continue
 		}
+		name := m.name
+		if g.W() >= 50 {
+			name = m.mode.String()
+		}
 		list = append(list, trend{
-			label: m.name, value: unit.Share(span.Graph[m.mode], knownModes(span)), role: m.role, max: 1, format: wholePercent,
+			label: name, value: unit.Share(span.Graph[m.mode], knownModes(span)), role: m.role, max: 1, format: wholePercent,
 			of: func(c *store.Counts) chart.Value { return mean(c.Graph[m.mode], knownModes(c)) },
 		})
 	}

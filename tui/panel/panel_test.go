@@ -171,7 +171,7 @@ func TestUnknownIsADash(t *testing.T) {
 	}{
 		{batchPanel(), []string{"resumed      - req      - tok recomputed"}},
 		{prefixPanel(), []string{"hits - in", "run -", "external -"}},
-		{graphPanel(), []string{"FULL  -", "NONE  -", "padding -", "now -"}},
+		{graphPanel(), []string{"FULL      -", "NONE      -", "padding -", "now -"}},
 		{preemptPanel(), []string{"recomputed        - run", "resumed           - run", "longest step      - run"}},
 	}
 	for _, tt := range tests {

@@ -95,7 +95,7 @@ func trends(g *chart.Grid, in *Input, list ...trend) {
 		textW += 1 + suffixW
 	}
 	plot := g
-	if g.H()/n >= tallBand {
+	if g.H()/n >= tallBand && g.W()-textW-1-AxisWidth >= tallWidth {
 		plot = g.Sub(chart.Rect{W: g.W(), H: g.H() - 1})
 		h := in.history(g.W() - textW - 1 - AxisWidth)
 		h.drawAxis(g, g.H()-1, chart.Plot{X: textW + 1 + AxisWidth, W: g.W() - textW - 1 - AxisWidth})
@@ -119,8 +119,11 @@ func trends(g *chart.Grid, in *Input, list ...trend) {
 	}
 }
 
-// tallBand is the number of lines from which a band has an axis of its own.
-const tallBand = 4
+// A band has an axis of its own from tallBand lines and tallWidth columns of history on.
+const (
+	tallBand  = 4
+	tallWidth = 24
+)
 
 // draw fills the history part of a band.
 func (t trend) draw(g *chart.Grid, in *Input, tall bool) {
