@@ -14,6 +14,12 @@ import (
 // ErrMixed says that the lines of several engines alternate in one stream, which blocks of one engine cannot index.
 var ErrMixed = errors.New("the stream mixes the steps of several engines")
 
+const (
+	// pauseNS without a step ends a block of at least pausedSteps.
+	pauseNS     = 30_000_000_000
+	pausedSteps = 64
+)
+
 // profilesMax bounds the kept profile markers of an engine.
 const profilesMax = 8192
 
@@ -121,6 +127,9 @@ func (b *Builder) take(s *segment) {
 func (b *Builder) step(s *stepLine, lines int64) {
 	if b.Current < 0 || b.Engines[b.Current].ID != s.EngineID {
 		b.turn(s.EngineID)
+	}
+	if b.open != nil && b.open.Steps >= pausedSteps && s.CompleteMonoNS-b.Engines[b.Current].Sequence.LastCompleteNS > pauseNS {
+		b.seal() // a block that spans a pause would be a wide, blurred part of an overview
 	}
 	e := &b.Engines[b.Current]
 	b.begin()

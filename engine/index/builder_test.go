@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ func hurt(t testing.TB) []byte {
 		case 900:
 			out = append(out, strings.Repeat("{\"type\":\"note\"}\n", 3)+strings.Repeat("\x00", 5000)+"\n"...)
 		case 1500:
-			out = append(out, bytes.Repeat([]byte("bad\n"), 3<<20)...)
+			out = append(out, bytes.Repeat([]byte(strings.Repeat("bad ", 100)+"\n"), 30_000)...)
 		}
 		out = append(out, line...)
 	}
@@ -59,13 +60,13 @@ func TestIndexOfAHurtStream(t *testing.T) {
 }
 
 func TestAnyGrowthGivesTheSameIndex(t *testing.T) {
-	data := recording(t, "h200-tp2")
+	data := recording(t, "h200-tp2")[:5<<19]
 	want := indexed(t, data)
 	dir := t.TempDir()
 	rapid.Check(t, func(rt *rapid.T) {
 		b := NewBuilder()
 		for size := 0; size < len(data); {
-			size = min(len(data), size+rapid.IntRange(1, 4<<20).Draw(rt, "grows"))
+			size = min(len(data), size+rapid.IntRange(1, 2<<20).Draw(rt, "grows"))
 			if err := b.Extend(context.Background(), bytes.NewReader(data[:size]), int64(size), nil); err != nil {
 				rt.Fatal(err)
 			}
@@ -198,5 +199,31 @@ func TestEmptyStreams(t *testing.T) {
 		if _, ok, err := x.Find(t.Context(), strings.NewReader(text), store.EventGap, "", 0, true); ok || err != nil {
 			t.Errorf("%q: found %v, %v", text, ok, err)
 		}
+	}
+}
+
+func TestAPauseEndsABlock(t *testing.T) {
+	r := record.NewReader(bytes.NewReader(recording(t, "h200-tp2-eager")), "stream")
+	var data []byte
+	steps, pause := 0, int64(0)
+	for r.Scan() {
+		l := r.Line()
+		if l.Kind == record.KindStep {
+			if steps++; steps == 201 || steps == 210 { // the second comes too soon after the first
+				pause += 60_000_000_000
+			}
+			l.Step.SubmitWallNS, l.Step.SubmitMonoNS, l.Step.CompleteMonoNS = l.Step.SubmitWallNS+pause, l.Step.SubmitMonoNS+pause, l.Step.CompleteMonoNS+pause
+		}
+		data = append(record.Append(data, l), '\n')
+	}
+	data = bytes.ReplaceAll(data, []byte("\n\n"), []byte("\n"))
+	x := indexed(t, data)
+	checkIndex(t, x, data)
+	var got []int64
+	for _, b := range x.Blocks() {
+		got = append(got, b.Steps)
+	}
+	if want := []int64{200, 348}; !slices.Equal(got, want) {
+		t.Errorf("blocks of %v steps, want %v", got, want)
 	}
 }

@@ -16,7 +16,9 @@ import (
 func (s *stream) fresh(sink Sink) bool {
 	c, isPacked := s.content.(*packed)
 	if !isPacked {
-		s.carry = s.carry[:0]
+		if !s.midway {
+			s.carry = s.carry[:0]
+		}
 		return s.content != nil
 	}
 	if s.ended == nil {
@@ -53,6 +55,7 @@ func sameState(a, b fs.FileInfo) bool { return a.Size() == b.Size() && a.ModTime
 func (s *stream) read(ctx context.Context, sink Sink, budget *int64) (end bool) {
 	n := len(s.carry)
 	copy(s.t.room(n), s.carry)
+	s.midway = false
 	for {
 		buf := s.t.room(n)
 		got, err := s.content.read(buf[n:n+chunkBytes], s.pos+s.long+int64(n))
@@ -68,7 +71,7 @@ func (s *stream) read(ctx context.Context, sink Sink, budget *int64) (end bool) 
 			s.fail(err)
 			return false
 		case *budget <= 0 || ctx.Err() != nil:
-			s.more = *budget <= 0
+			s.more, s.midway = *budget <= 0, true
 			return false
 		}
 	}

@@ -42,7 +42,8 @@ type part struct {
 	pos     int64  // where the next line begins
 	line    int64  // lines before pos; -1 unknown
 	long    int64  // bytes of the next line that were passed over, since it is too long
-	carry   []byte // the start of the next line: to read on in compressed data, and for flush
+	carry   []byte // the start of the next line
+	midway  bool   // the last pass stopped at its limit behind carry; the next one goes on there
 	torn    bool
 	ended   fs.FileInfo // of a compressed part, when it gave no more
 	damage  error       // why it gave no more
@@ -246,7 +247,7 @@ func (s *stream) resume(c content, at int64) {
 	if at == 0 {
 		s.done = append(s.done, finished{s.st, s.mark}) // a copy of it is not new
 	}
-	s.pos, s.line, s.long, s.carry = at, -1, 0, s.carry[:0]
+	s.pos, s.line, s.long, s.carry, s.midway = at, -1, 0, s.carry[:0], false
 	s.mark = mark{}
 	if at == 0 {
 		s.line = 0
@@ -293,7 +294,7 @@ func (s *stream) try(path string) (file, fs.FileInfo, content, error) {
 
 func (s *stream) swap(f file, st fs.FileInfo, c content) {
 	s.close()
-	s.file, s.st, s.content, s.ended, s.damage, s.carry = f, st, c, nil, nil, s.carry[:0]
+	s.file, s.st, s.content, s.ended, s.damage, s.carry, s.midway = f, st, c, nil, nil, s.carry[:0], false
 }
 
 // close closes the file and keeps what is known of the part.
@@ -304,7 +305,7 @@ func (s *stream) close() {
 	case s.file != nil:
 		s.file.Close()
 	}
-	s.file, s.content, s.ended = nil, nil, nil
+	s.file, s.content, s.ended, s.midway = nil, nil, nil, false
 }
 
 // fail notes an error of the open file and closes it: the next pass opens it again, which is what a stale NFS handle needs.

@@ -559,6 +559,24 @@ func TestLongLinesAreBounded(t *testing.T) {
 	f.gives("4 5") // the long rest was cut away again
 }
 
+func TestALineLongerThanAPass(t *testing.T) {
+	for _, maxLine := range []int{1 << 20, 8 << 20} { // a bad line, a whole one
+		f := newFolder(t, Options{MaxLine: maxLine, PassBytes: chunkBytes})
+		f.write(name, step(1)+`{"type":"note","text":"`+strings.Repeat("x", 3<<20)+"\"}\n"+step(2))
+		passes := 1
+		for p := f.poll(); p.More && passes < 100; p = f.poll() {
+			passes++
+		}
+		want := "1 unknown 2"
+		if maxLine < 3<<20 {
+			want = "1 bad 2"
+		}
+		if got := f.log.take(); got != want || passes > 20 {
+			t.Errorf("got %q after %d passes, want %q", got, passes, want)
+		}
+	}
+}
+
 func TestFairBetweenStreams(t *testing.T) {
 	line := int64(len(step(100)))
 	f := newFolder(t, Options{PassBytes: 4 * chunkBytes})
