@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -24,11 +25,37 @@ type terminal struct {
 	master  *os.File
 	slave   *os.File // kept open, to look at its modes after the program
 	before  *term.State
-	screen  *vt.SafeEmulator
+	screen  *emulator
 	bytes   atomic.Int64
+	shown   chan struct{} // closed when the program's output has ended
 	fresh   chan struct{} // has a value when the screen may have changed
 	exited  chan error
 	temp    string
+}
+
+// emulator guards what vt.SafeEmulator leaves open: reading the screen while it is written.
+type emulator struct {
+	mu sync.Mutex
+	vt *vt.Emulator
+}
+
+func (e *emulator) write(p []byte) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_, _ = e.vt.Write(p)
+}
+
+func (e *emulator) text() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.vt.String()
+}
+
+// modes are whether the alternate screen is shown and the cursor is hidden.
+func (e *emulator) modes() (alternate, hidden bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.vt.IsAltScreen(), e.vt.CursorHidden()
 }
 
 // startTerminal starts opprof. TestMain has put this test binary into the PATH under that name.
@@ -46,8 +73,8 @@ func startTerminal(t testing.TB, columns, rows int, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	x := &terminal{
-		t: t, master: master, slave: slave, before: before, screen: vt.NewSafeEmulator(columns, rows), temp: t.TempDir(),
-		fresh: make(chan struct{}, 1), exited: make(chan error, 1),
+		t: t, master: master, slave: slave, before: before, screen: &emulator{vt: vt.NewEmulator(columns, rows)}, temp: t.TempDir(),
+		shown: make(chan struct{}), fresh: make(chan struct{}, 1), exited: make(chan error, 1),
 	}
 	x.command = exec.Command("opprof", args...)
 	x.command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + x.temp, "TMPDIR=" + x.temp, "TERM=xterm-256color", "LANG=C.UTF-8", "OPPROF_TIME_ZONE=utc"}
@@ -65,11 +92,12 @@ func startTerminal(t testing.TB, columns, rows int, args ...string) *terminal {
 
 // show feeds the emulator with what the program writes.
 func (x *terminal) show() {
+	defer close(x.shown)
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := x.master.Read(buf)
 		x.bytes.Add(int64(n))
-		_, _ = x.screen.Write(buf[:n])
+		x.screen.write(buf[:n])
 		select {
 		case x.fresh <- struct{}{}:
 		default:
@@ -84,7 +112,7 @@ func (x *terminal) show() {
 func (x *terminal) answer() {
 	buf := make([]byte, 4<<10)
 	for {
-		n, err := x.screen.Read(buf)
+		n, err := x.screen.vt.Read(buf)
 		if n > 0 {
 			_, _ = x.master.Write(buf[:n])
 		}
@@ -96,9 +124,10 @@ func (x *terminal) answer() {
 
 func (x *terminal) close() {
 	_ = x.command.Process.Kill()
-	_ = x.master.Close()
 	_ = x.slave.Close()
-	_ = x.screen.Close()
+	_ = x.master.Close()
+	<-x.shown
+	_ = x.screen.vt.Close()
 }
 
 func (x *terminal) press(keys string) {
@@ -114,13 +143,13 @@ func (x *terminal) await(what string, ok func(screen string) bool) string {
 	limit := time.NewTimer(20 * time.Second)
 	defer limit.Stop()
 	for {
-		if screen := x.screen.String(); ok(screen) {
+		if screen := x.screen.text(); ok(screen) {
 			return screen
 		}
 		select {
 		case <-x.fresh:
 		case <-limit.C:
-			x.t.Fatalf("the screen never showed %s:\n%s", what, x.screen.String())
+			x.t.Fatalf("the screen never showed %s:\n%s", what, x.screen.text())
 		}
 	}
 }
@@ -131,7 +160,7 @@ func (x *terminal) ended() int {
 	select {
 	case <-x.exited:
 	case <-time.After(20 * time.Second):
-		x.t.Fatalf("the program did not end; the screen is\n%s", x.screen.String())
+		x.t.Fatalf("the program did not end; the screen is\n%s", x.screen.text())
 	}
 	after, err := term.GetState(x.slave.Fd())
 	if err != nil {
@@ -140,11 +169,8 @@ func (x *terminal) ended() int {
 	if *after != *x.before {
 		x.t.Errorf("terminal modes after the program: %+v, before: %+v", *after, *x.before)
 	}
-	if x.screen.IsAltScreen() {
-		x.t.Error("the alternate screen was not left")
-	}
-	if x.screen.CursorHidden() {
-		x.t.Error("the cursor is still hidden")
+	if alternate, hidden := x.screen.modes(); alternate || hidden {
+		x.t.Errorf("left with the alternate screen %t and a hidden cursor %t", alternate, hidden)
 	}
 	left, err := filepath.Glob(filepath.Join(x.temp, "opprof-demo-*"))
 	if err != nil || len(left) > 0 {

@@ -94,9 +94,9 @@ func (d *demo) begin(r *replay, speed float64) error {
 	return err
 }
 
-// demoStartNS is the moment of the recording at which the demo comes in: in the long runs the load begins there that fills the KV cache
-// and preempts requests.
-func demoStartNS(r *replay) int64 { return r.loopNS * 5 / 9 }
+// demoStartNS is the moment of the recording at which the demo comes in: in the long runs the KV cache runs full there and requests are
+// preempted.
+func demoStartNS(r *replay) int64 { return r.loopNS * 3 / 5 }
 
 // historyNS is how much recorded time lies before the first picture.
 func historyNS(r *replay, speed float64) int64 {

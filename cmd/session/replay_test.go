@@ -35,10 +35,13 @@ func decodeLines(t *testing.T, stream []byte) []stepTimes {
 	return out
 }
 
-// Over two seams, at any speed: contiguous steps, ordered times, submit before complete, markers between their steps.
+// Over seams, at any speed: contiguous steps, ordered times, submit before complete, markers between their steps.
 func TestPlayerKeepsTheRulesOfAStream(t *testing.T) {
 	for _, name := range testdata.Recordings() {
 		for _, speed := range []float64{0.5, 1, 7, 100} {
+			if speed != 1 && name != "h200-tp2-eager" {
+				continue // every recording in its own time, one of them at any speed
+			}
 			stream, err := testdata.Recording(name)
 			if err != nil {
 				t.Fatal(err)
@@ -48,10 +51,10 @@ func TestPlayerKeepsTheRulesOfAStream(t *testing.T) {
 				t.Fatal(name, err)
 			}
 			const zero = 1_800_000_000_000_000_000
-			p := r.playFrom(-r.loopNS*3/2, clock{zeroWallNS: zero, zeroMonoNS: demoUptimeNS, speed: speed})
+			p := r.playFrom(-r.loopNS/2, clock{zeroWallNS: zero, zeroMonoNS: demoUptimeNS, speed: speed})
 			var out []byte
 			var dueNS int64
-			for range 3 * len(r.lines) {
+			for range 2 * len(r.lines) {
 				if due := p.dueWallNS(); due < dueNS {
 					t.Fatalf("%s: due times go back by %d ns", name, dueNS-due)
 				} else {
