@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,7 +128,10 @@ func (x *terminal) close() {
 	_ = x.slave.Close()
 	_ = x.master.Close()
 	<-x.shown
-	_ = x.screen.vt.Close()
+	// The emulator's own Close is not safe beside Read; the end of its pipe ends answer.
+	if pipe, ok := x.screen.vt.InputPipe().(io.Closer); ok {
+		_ = pipe.Close()
+	}
 }
 
 func (x *terminal) press(keys string) {
