@@ -50,7 +50,7 @@ FLUSH_BYTES = 1 << 20
 FLUSH_SECONDS = 0.25
 JOIN_SECONDS = 5.0
 # The writer shares the GIL with the serving thread: it encodes a few lines at a
-# time, some 100 us, and then stands aside long enough for a waiter to run.
+# time, some 150 us, and then stands aside long enough for a waiter to run.
 BURST_LINES = 32
 BURST_PAUSE_SECONDS = 0.0005
 COST_UNIT_NS = 100
