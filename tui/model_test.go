@@ -8,6 +8,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"pgregory.net/rapid"
 
 	"opprof/engine/store"
@@ -403,4 +404,48 @@ func TestOutsideTextIsHarmless(t *testing.T) {
 		}
 	}
 	lineWidths(t, s.plain(), 180, 50)
+}
+
+// TestSynchronizedOutput: the terminal is asked where Bubble Tea does not ask, and the reader's wish wins.
+func TestSynchronizedOutput(t *testing.T) {
+	offer := tea.ModeReportMsg{Mode: ansi.ModeSynchronizedOutput, Value: ansi.ModeReset}
+	tests := []struct {
+		name   string
+		sync   SyncOutput
+		ssh    bool
+		asks   any  // what the first command says
+		passes bool // the terminal's offer reaches the renderer
+	}{
+		{"auto", SyncAuto, false, nil, true},
+		{"auto over SSH", SyncAuto, true, tea.RawMsg{Msg: ansi.RequestModeSynchronizedOutput}, true},
+		{"on", SyncOn, true, offer, true},
+		{"off", SyncOff, true, nil, false},
+	}
+	for _, tt := range tests {
+		s := scenes()[0].screen(t, Options{Sync: tt.sync, Env: func(k string) string {
+			return map[string]string{"TERM": "xterm-256color", "SSH_TTY": map[bool]string{true: "/dev/pts/1"}[tt.ssh]}[k]
+		}})
+		var got any
+		if cmd := s.m.querySync(); cmd != nil {
+			got = cmd()
+		}
+		if got != tt.asks {
+			t.Errorf("%s: asks %v, want %v", tt.name, got, tt.asks)
+		}
+		if passes := s.m.filter(s.m, offer) != nil; passes != tt.passes {
+			t.Errorf("%s: the offer passes %v, want %v", tt.name, passes, tt.passes)
+		}
+	}
+}
+
+// TestSampledIsSaid: a picture from probes is never taken for a whole one.
+func TestSampledIsSaid(t *testing.T) {
+	s := reviewScreen(t)
+	f := *boardOf(s).shown.main
+	f.Sampled = true
+	boardOf(s).shown.main = &f
+	s.m.stale = true
+	if !strings.Contains(strings.Split(s.plain(), "\n")[1], "sampled") {
+		t.Error(s.plain())
+	}
 }

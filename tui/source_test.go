@@ -17,7 +17,10 @@ import (
 	"opprof/engine/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Bubble Tea's reader of an input that cannot be cancelled stays in a send when a program ends with an event on its way.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/charmbracelet/ultraviolet.(*TerminalReader).sendEvents"))
+}
 
 // fakeSource answers from a store that a test fills. It counts questions and can be held up.
 type fakeSource struct {

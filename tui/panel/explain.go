@@ -75,7 +75,7 @@ func periodDefinitions() []Definition {
 	return []Definition{
 		{layout.Period, "step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time from one completed step to the next while there was work. With async scheduling two batches are in flight, so it is about half of submit to complete. Unknown after a gap, a drop or a restart."},
 		{layout.Period, "p50, p95, p99, max", "ms", "step periods of the visible time", "Percentiles by nearest rank over every step in the picture; \"exact\" while all steps are held, else from a sketch whose relative error is printed. Several engines are merged from steps or buckets, never averaged."},
-		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the mark above it the 95th percentile. A bucket in which no step completed is empty."},
+		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the cross above it the 95th percentile, and a plus the longest step where that took more than twice as long. A bucket in which no step completed is empty."},
 	}
 }
 

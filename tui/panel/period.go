@@ -12,7 +12,7 @@ import (
 )
 
 // periodPanel shows the time from one completed step to the next: the median of each time bucket as a column, its 95th percentile as a
-// mark above. The axis is logarithmic, since an export of a profiler window takes a thousand times as long as a decode step.
+// mark above, and another mark for a longest step far beyond that. The axis is logarithmic, since an export of a profiler window takes a thousand times as long as a decode step.
 func periodPanel() Panel {
 	return Panel{ID: layout.Period, Titles: []string{"step period  ms"}, Right: periodRight, Draw: drawPeriod}
 }
@@ -53,6 +53,7 @@ func drawPeriod(g *chart.Grid, in *Input) {
 		Lines: []chart.Line{
 			{Name: "p50", Role: theme.RolePeriod, Values: periods(in, w, func(q *store.Quantiles) *int64 { return q.P50NS })},
 			{Name: "p95", Role: theme.RolePeriodTail, Values: periods(in, w, func(q *store.Quantiles) *int64 { return q.P95NS })},
+			{Name: "max", Role: theme.RolePeriodTail, Values: periods(in, w, outlier)},
 		},
 		Style:  chart.StyleColumn,
 		Log:    true,
@@ -67,6 +68,14 @@ func drawPeriod(g *chart.Grid, in *Input) {
 	}
 	p := s.Draw(g.Sub(chart.Rect{W: g.W(), H: lines}))
 	h.drawAxis(g, lines, p)
+}
+
+// outlier is the longest period where it took more than twice as long as the 95th percentile: a stall among many steps.
+func outlier(q *store.Quantiles) *int64 {
+	if q.MaxNS == nil || q.P95NS == nil || *q.MaxNS <= 2**q.P95NS {
+		return nil
+	}
+	return q.MaxNS
 }
 
 // periods takes one percentile from each group of columns. Percentiles of several columns cannot be merged: the largest stands for them.

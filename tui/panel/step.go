@@ -41,30 +41,32 @@ func drawStep(g *chart.Grid, in *Input) {
 	}
 }
 
+// stepFields are the fields but for step index and time, which stand in the title.
 func stepFields(in *Input) []field {
 	n := &in.Now
 	text := func(name, value string) field { return field{name: name, value: value, role: theme.RoleText} }
+	count := func(name string, n int64, role theme.Role) field {
+		return field{name: name, value: unit.Count(n), role: inked(n, role)}
+	}
 	fields := []field{
-		text("step index", unit.Count(n.StepIndex)),
-		text("completed", unit.Clock(n.TimeNS, in.Zone)),
 		{name: "step period", value: unit.Known(n.PeriodNS, unit.Duration), role: theme.RolePeriod},
-		text("scheduled requests", unit.Count(n.ScheduledRequests)),
-		{name: "decode requests", value: unit.Count(n.DecodeBatchSize), role: theme.RoleDecode},
-		{name: "decode tokens", value: unit.Count(n.DecodeTokens), role: theme.RoleDecode},
-		{name: "prefill requests", value: unit.Count(n.PrefillRequests), role: theme.RolePrefill},
-		{name: "prefill tokens", value: unit.Count(n.PrefillTokens), role: theme.RolePrefill},
+		count("scheduled requests", n.ScheduledRequests, theme.RoleText),
+		count("decode requests", n.DecodeBatchSize, theme.RoleDecode),
+		count("decode tokens", n.DecodeTokens, theme.RoleDecode),
+		count("prefill requests", n.PrefillRequests, theme.RolePrefill),
+		count("prefill tokens", n.PrefillTokens, theme.RolePrefill),
 		text("resumed requests", known(n.ResumedRequests)),
 		text("recomputed tokens", known(n.RecomputeTokens)),
-		{name: "preempted requests", value: unit.Count(n.Preemptions), role: theme.RolePreempt},
-		text("chunks first", unit.Count(n.Chunks.First)),
-		text("chunks middle", unit.Count(n.Chunks.Middle)),
-		text("chunks final", unit.Count(n.Chunks.Final)),
-		text("chunks unsplit", unit.Count(n.Chunks.Unsplit)),
-		text("running", unit.Count(n.Queues.Running)),
-		text("waiting", unit.Count(n.Queues.Waiting)),
-		text("deferred", unit.Count(n.Queues.Deferred)),
-		{name: "KV used blocks", value: unit.Count(n.KV.UsedBlocks), role: theme.RoleKV},
-		{name: "KV total blocks", value: unit.Count(n.KV.TotalBlocks), role: theme.RoleKV},
+		count("preempted requests", n.Preemptions, theme.RolePreempt),
+		count("chunks first", n.Chunks.First, theme.RoleText),
+		count("chunks middle", n.Chunks.Middle, theme.RoleText),
+		count("chunks final", n.Chunks.Final, theme.RoleText),
+		count("chunks unsplit", n.Chunks.Unsplit, theme.RoleText),
+		count("running", n.Queues.Running, theme.RoleText),
+		count("waiting", n.Queues.Waiting, theme.RoleText),
+		count("deferred", n.Queues.Deferred, theme.RoleText),
+		count("KV used blocks", n.KV.UsedBlocks, theme.RoleKV),
+		count("KV total blocks", n.KV.TotalBlocks, theme.RoleKV),
 		{name: "KV usage", value: unit.Percent(n.KV.Usage), role: theme.RoleKV},
 	}
 	fields = append(fields, graphFields(n.Graph)...)
@@ -92,7 +94,7 @@ func prefixFields(name string, p *record.Prefix) []field {
 		queries, hits = unit.Count(p.Queries), unit.Count(p.Hits)
 	}
 	return []field{
-		{name: name + " queried tokens", value: queries, role: theme.RolePrefix},
+		{name: name + " query tokens", value: queries, role: theme.RolePrefix},
 		{name: name + " hit tokens", value: hits, role: theme.RolePrefix},
 	}
 }
