@@ -18,6 +18,7 @@ const (
 	ContextAny    Context = "any"    // every page
 	ContextCharts Context = "charts" // pages whose panels share a time axis: live and review
 	ContextList   Context = "list"   // a list or text that scrolls
+	ContextLog    Context = "log"    // the server's log
 	ContextDialog Context = "dialog" // a question or an input line; nothing else is read there
 	ContextHelp   Context = "help"   // the help overlay
 )
@@ -33,12 +34,13 @@ const (
 	GroupTime    Group = "time"
 	GroupJumps   Group = "jumps"
 	GroupLists   Group = "lists"
+	GroupLog     Group = "server log"
 	GroupWindows Group = "profiler windows"
 )
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupWindows}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.

@@ -62,13 +62,25 @@ const (
 	Next     ID = "next-match"
 	Prev     ID = "prev-match"
 
+	NextProblem ID = "next-problem"
+	PrevProblem ID = "prev-problem"
+	NextError   ID = "next-error"
+	PrevError   ID = "prev-error"
+	Level       ID = "level"
+	Around      ID = "around"
+	Wrap        ID = "wrap"
+	ScrollLeft  ID = "scroll-left"
+	ScrollRight ID = "scroll-right"
+	Facts       ID = "facts"
+	LogHere     ID = "log-here"
+
 	Arm   ID = "arm"
 	ArmOn ID = "arm-on"
 )
 
 // Default returns the keys of OpProf.
 func Default() *Set {
-	return NewSet(slices.Concat(program(), panels(), timeline(), jumps(), lists(), windows()))
+	return NewSet(slices.Concat(program(), panels(), timeline(), jumps(), lists(), serverLog(), windows()))
 }
 
 func in(c ...Context) []Context { return c }
@@ -140,7 +152,7 @@ func jumps() []Binding {
 }
 
 func lists() []Binding {
-	list := in(ContextList, ContextHelp)
+	list := in(ContextList, ContextLog, ContextHelp)
 	return []Binding{
 		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list},
 		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list},
@@ -149,15 +161,32 @@ func lists() []Binding {
 		{ID: Top, Keys: []string{"home", "g"}, Help: "top", Long: "to the first line", Group: GroupLists, Contexts: list},
 		{ID: Bottom, Keys: []string{"end", "G"}, Help: "bottom", Long: "to the last line", Group: GroupLists, Contexts: list},
 		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: list, Footer: 20},
-		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList)},
-		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList)},
-		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextDialog), Footer: 40},
+		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
+		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
+		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextDialog), Footer: 40},
+	}
+}
+
+func serverLog() []Binding {
+	log := in(ContextLog)
+	return []Binding{
+		{ID: NextProblem, Keys: []string{"p"}, Help: "next warning", Long: "to the next warning or error", Group: GroupLog, Contexts: log, Footer: 25},
+		{ID: PrevProblem, Keys: []string{"P"}, Help: "previous warning", Long: "to the previous warning or error", Group: GroupLog, Contexts: log},
+		{ID: NextError, Keys: []string{"x"}, Help: "next error", Long: "to the next error", Group: GroupLog, Contexts: log, Footer: 26},
+		{ID: PrevError, Keys: []string{"X"}, Help: "previous error", Long: "to the previous error", Group: GroupLog, Contexts: log},
+		{ID: Level, Keys: []string{"v"}, Help: "level", Long: "show all lines, then only info and worse, warnings and worse, errors", Group: GroupLog, Contexts: log, Footer: 27},
+		{ID: Around, Keys: []string{"c"}, Help: "context", Long: "show matches among all other lines, or alone", Group: GroupLog, Contexts: log, Footer: 28},
+		{ID: Wrap, Keys: []string{"r"}, Help: "wrap", Long: "wrap long lines, or cut them", Group: GroupLog, Contexts: log, Footer: 50},
+		{ID: ScrollLeft, Keys: []string{"left", "h"}, Show: "← h", Help: "left", Long: "scroll long lines to their start", Group: GroupLog, Contexts: log},
+		{ID: ScrollRight, Keys: []string{"right", "l"}, Show: "→ l", Help: "right", Long: "scroll long lines to their end", Group: GroupLog, Contexts: log},
+		{ID: Facts, Keys: []string{"i"}, Help: "start-up", Long: "show or hide what the server said while it started", Group: GroupLog, Contexts: log, Footer: 55},
+		{ID: LogHere, Keys: []string{"L"}, Help: "log", Long: "to the line of the server log that was said at the cursor", Group: GroupLog, Contexts: in(ContextCharts)},
 	}
 }
 
 func windows() []Binding {
 	return []Binding{
-		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window", Group: GroupWindows, Contexts: in(ContextCharts, ContextList), Needs: NeedLive | NeedControl, Footer: 5},
-		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm a profiler window on a condition of the composition", Group: GroupWindows, Contexts: in(ContextCharts, ContextList), Needs: NeedLive | NeedControl, Footer: 6},
+		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window", Group: GroupWindows, Contexts: in(ContextCharts, ContextList, ContextLog), Needs: NeedLive | NeedControl, Footer: 5},
+		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm a profiler window on a condition of the composition", Group: GroupWindows, Contexts: in(ContextCharts, ContextList, ContextLog), Needs: NeedLive | NeedControl, Footer: 6},
 	}
 }
