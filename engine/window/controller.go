@@ -2,6 +2,7 @@ package window
 
 import (
 	"fmt"
+	"slices"
 
 	"opprof/engine/control"
 	"opprof/engine/query"
@@ -11,6 +12,7 @@ import (
 // Settings are the facts that decisions rest on.
 type Settings struct {
 	MaxIterations int64 // labelled steps of a window
+	Skip          int64 // steps after the marker that carry no label: the warm-up of a torch schedule
 	Ranks         int   // trace files that a window must give; 0 is not known yet, then at least one
 	OneOnly       bool  // the torch schedule was asked for: it records the first window of a server and nothing after
 
@@ -34,7 +36,6 @@ type ActionKind uint8
 const (
 	PostStart    ActionKind = iota // call /start_profile, then report StartReturned
 	PostStop                       // call /stop_profile, then report StopReturned
-	LookForFiles                   // list the trace folder now and then report Files, until the window leaves the state
 	Inspect                        // read the files and report Inspected
 	Changed                        // a window's state changed: write it down
 )
@@ -57,21 +58,36 @@ type Window struct {
 	Stopped   int64
 	Engines   []EngineWindow
 	Files     []File
+	Found     []InspectedRank // what reading the files found
 	query     *query.Query
 	held      int64 // steps for which the expression has held
-	from      int64 // first step at which an every-window may start
+	ordinal   int64 // place among the windows of one every-trigger, from 1
+	from      int64 // first step at which an every-window may start; 0 before a step was seen
 	stateNS   int64
 	stopSent  bool
 	stopError error
+	cause     string // why the window was flushed before it was full, "" if it was full
+	reading   bool   // its files are being read
 }
 
 // EngineWindow is what one engine saw of a window.
 type EngineWindow struct {
-	ID        string
-	AfterStep int64 // of its marker
-	LastStep  int64 // newest step so far
-	Steps     int64 // labelled by the profiler: steps after the marker, at most MaxIterations
-	longestNS int64
+	ID            string
+	AfterStep     int64          // of its marker
+	LastStep      int64          // newest step so far
+	Steps         []LabelledStep // those that the profiler labels: after the marker and Skip, at most MaxIterations
+	PerturbedLast int64          // newest step when the last file was whole: serving was disturbed from the marker to here
+	longestNS     int64
+}
+
+// LabelledStep is what a label says of a step, and when it was submitted.
+type LabelledStep struct {
+	Index           int64
+	PrefillRequests int64
+	PrefillTokens   int64
+	DecodeRequests  int64
+	DecodeTokens    int64
+	SubmitWallNS    int64 // since 1970
 }
 
 // File is a trace file that appeared after the start.
@@ -103,6 +119,7 @@ type Controller struct {
 	actions  []Action
 	last     map[string]int64 // newest step by engine
 	stepNS   int64            // when the newest step of any engine was seen
+	held     bool             // no window may start
 }
 
 // New returns a controller without windows.
@@ -110,6 +127,17 @@ func New(s Settings) *Controller { return &Controller{settings: s, last: map[str
 
 // Expect tells how many trace files a window must give.
 func (c *Controller) Expect(ranks int) { c.settings.Ranks = ranks }
+
+// Hold keeps armed windows from starting, or lets them again at the next fact: a server that is not ready cannot profile.
+func (c *Controller) Hold(held bool) { c.held = held }
+
+// Active is the window that is starting, recording or flushing.
+func (c *Controller) Active() (Window, bool) {
+	if c.active == nil {
+		return Window{}, false
+	}
+	return c.active.copy(), true
+}
 
 // Windows are copies of all windows, by number.
 func (c *Controller) Windows() []Window {
@@ -122,8 +150,10 @@ func (c *Controller) Windows() []Window {
 
 func (w *Window) copy() Window {
 	v := *w
-	v.Engines = append([]EngineWindow(nil), w.Engines...)
-	v.Files = append([]File(nil), w.Files...)
+	v.Engines, v.Files = slices.Clone(w.Engines), slices.Clone(w.Files)
+	for i := range v.Engines {
+		v.Engines[i].Steps = slices.Clone(v.Engines[i].Steps)
+	}
 	return v
 }
 
@@ -163,16 +193,21 @@ func (c *Controller) Arm(nowNS int64, t control.Trigger, count int) ([]control.W
 	}
 	var out []control.Window
 	for i := range count {
-		w := &Window{Window: control.Window{N: len(c.windows) + 1, Trigger: t, ArmedNS: nowNS}, query: q}
-		if t.Kind == control.TriggerEvery {
-			w.from = c.newest() + int64(i+1)*t.Every
-		}
+		w := &Window{Window: control.Window{N: len(c.windows) + 1, Trigger: t, ArmedNS: nowNS}, query: q, ordinal: int64(i + 1)}
+		w.place(c.newest())
 		c.windows = append(c.windows, w)
 		c.change(nowNS, w, control.WindowArmed, "")
 		out = append(out, w.Window)
 	}
 	c.startNow(nowNS)
 	return out, c.take(), nil
+}
+
+// place fixes the step at which an every-window may start, counted from the newest step.
+func (w *Window) place(newest int64) {
+	if w.Trigger.Kind == control.TriggerEvery && w.from == 0 && newest > 0 {
+		w.from = newest + w.ordinal*w.Trigger.Every
+	}
 }
 
 func (c *Controller) newest() int64 {
@@ -201,8 +236,9 @@ func (c *Controller) Step(nowNS int64, s *record.Step, periodNS *int64) []Action
 	c.last[s.EngineID] = s.StepIndex
 	c.stepNS = nowNS
 	c.ask(s, periodNS)
-	if w := c.active; w != nil && w.State == control.WindowRecording {
-		c.follow(nowNS, w, s, periodNS)
+	if w := c.active; w != nil {
+		c.follow(w, s, periodNS)
+		c.flushWhenFull(nowNS, w)
 	}
 	c.startNow(nowNS)
 	return c.take()
@@ -224,7 +260,7 @@ func (c *Controller) ask(s *record.Step, periodNS *int64) {
 
 // startNow starts the first armed window whose trigger is met, unless another one runs.
 func (c *Controller) startNow(nowNS int64) {
-	if c.active != nil {
+	if c.active != nil || c.held {
 		return
 	}
 	for _, w := range c.windows {
@@ -245,7 +281,8 @@ func (c *Controller) met(nowNS int64, w *Window) bool {
 	case control.TriggerStep:
 		return c.newest() >= t.Step
 	case control.TriggerEvery:
-		return c.newest() >= w.from
+		w.place(c.newest())
+		return w.from > 0 && c.newest() >= w.from
 	case control.TriggerAfter:
 		return nowNS >= w.ArmedNS+t.AfterNS
 	default:

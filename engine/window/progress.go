@@ -25,14 +25,15 @@ func (c *Controller) StartReturned(nowNS int64, n int, err error) []Action {
 	}
 	c.stepNS = nowNS
 	c.change(nowNS, w, control.WindowRecording, "")
-	c.decide(LookForFiles, w)
+	c.flushWhenFull(nowNS, w)
 	return c.take()
 }
 
-// Marker takes the line that an engine wrote when its profiler was started or stopped.
-func (c *Controller) Marker(nowNS int64, p *record.Profile) []Action {
+// Marker takes the line that an engine wrote when its profiler was started or stopped. atNS is when the engine was asked, on the clock of
+// nowNS: a line from before the window's start, read late, is not its marker.
+func (c *Controller) Marker(nowNS, atNS int64, p *record.Profile) []Action {
 	w := c.active
-	if w == nil || p.Action != record.ActionStart {
+	if w == nil || p.Action != record.ActionStart || atNS < w.Starts {
 		return nil
 	}
 	if p.OK != nil && !*p.OK {
@@ -54,20 +55,30 @@ func (w *Window) engine(id string) *EngineWindow {
 	return nil
 }
 
-// follow counts a step of a recording window. The worker ends by itself at the step after the last labelled one; when that has completed
-// on every engine, the export is over or under way and the stop cuts nothing off.
-func (c *Controller) follow(nowNS int64, w *Window, s *record.Step, periodNS *int64) {
+// follow keeps the steps that the profiler labels. Steps may be read before the answer to the start is.
+func (c *Controller) follow(w *Window, s *record.Step, periodNS *int64) {
 	e := w.engine(s.EngineID)
-	if e == nil || s.StepIndex <= e.AfterStep {
+	if e == nil || s.StepIndex <= e.LastStep {
 		return
 	}
 	e.LastStep = s.StepIndex
-	e.Steps = min(e.Steps+1, c.settings.MaxIterations)
-	if periodNS != nil {
+	if periodNS != nil && w.State != control.WindowFlushing {
 		e.longestNS = max(e.longestNS, *periodNS)
 	}
-	for i := range w.Engines {
-		if w.Engines[i].LastStep <= w.Engines[i].AfterStep+c.settings.MaxIterations {
+	if s.StepIndex > e.AfterStep+c.settings.Skip && s.StepIndex <= e.AfterStep+c.settings.Skip+c.settings.MaxIterations {
+		e.Steps = append(e.Steps, LabelledStep{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens,
+			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS})
+	}
+}
+
+// flushWhenFull ends a recording window whose steps have gone past it. The worker stops by itself at the step after the last labelled
+// one; when that has completed on every engine, the export is over or under way and the stop cuts nothing off.
+func (c *Controller) flushWhenFull(nowNS int64, w *Window) {
+	if w.State != control.WindowRecording || len(w.Engines) == 0 {
+		return
+	}
+	for _, e := range w.Engines {
+		if e.LastStep <= e.AfterStep+c.settings.Skip+c.settings.MaxIterations {
 			return
 		}
 	}
@@ -75,8 +86,9 @@ func (c *Controller) follow(nowNS int64, w *Window, s *record.Step, periodNS *in
 }
 
 // flush sends the stop and waits for the files.
-func (c *Controller) flush(nowNS int64, w *Window, reason string) {
-	c.change(nowNS, w, control.WindowFlushing, reason)
+func (c *Controller) flush(nowNS int64, w *Window, cause string) {
+	w.cause = cause
+	c.change(nowNS, w, control.WindowFlushing, cause)
 	c.stop(nowNS, w)
 }
 
@@ -103,7 +115,6 @@ func (c *Controller) StopReturned(nowNS int64, n int, err error) []Action {
 		c.finish(nowNS, w, control.WindowFailed, w.stopError.Error())
 		return c.take()
 	}
-	c.decide(LookForFiles, w)
 	c.inspectWhenComplete(nowNS, w)
 	return c.take()
 }
@@ -140,13 +151,15 @@ func (c *Controller) inspectWhenComplete(nowNS int64, w *Window) {
 	}
 }
 
-const inspecting = "reading the traces"
-
 func (c *Controller) inspect(nowNS int64, w *Window) {
-	if w.Reason == inspecting {
+	if w.reading {
 		return
 	}
-	w.Reason, w.stateNS = inspecting, nowNS
+	w.reading, w.stateNS = true, nowNS
+	for i := range w.Engines {
+		e := &w.Engines[i]
+		e.PerturbedLast = max(c.last[e.ID], e.LastStep)
+	}
 	a := c.decide(Inspect, w)
 	a.Window = w.copy()
 	for _, f := range w.Files {
@@ -173,7 +186,7 @@ func (c *Controller) Tick(nowNS int64) []Action {
 		c.flush(nowNS, w, fmt.Sprintf("the window did not fill within %d s", s.RecordLimitNS/1e9))
 	case w.State == control.WindowFlushing && w.Stopped == 0 && nowNS-w.Stops > s.StopDeadlineNS:
 		c.finish(nowNS, w, control.WindowFailed, fmt.Sprintf("the server did not answer /stop_profile within %d s", s.StopDeadlineNS/1e9))
-	case w.State == control.WindowFlushing && w.Stopped > 0 && w.Reason != inspecting && nowNS-w.Stopped > s.FilesDeadlineNS:
+	case w.State == control.WindowFlushing && w.Stopped > 0 && !w.reading && nowNS-w.Stopped > s.FilesDeadlineNS:
 		c.filesAreLate(nowNS, w)
 	}
 	return c.take()
@@ -194,9 +207,10 @@ func (c *Controller) filesAreLate(nowNS int64, w *Window) {
 // Inspected takes what reading the files found and ends the window.
 func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) []Action {
 	w := c.active
-	if w == nil || w.N != n || w.Reason != inspecting {
+	if w == nil || w.N != n || !w.reading {
 		return nil
 	}
+	w.Found = found.Ranks
 	problems := slices.Clone(found.Problems)
 	if err != nil {
 		problems = append(problems, err.Error())
@@ -220,6 +234,9 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 			problems = append(problems, fmt.Sprintf("rank %d lost %d events to damage", r.Rank, r.LostEvents))
 		}
 	}
+	if w.cause != "" && len(problems) > 0 && w.stopError == nil {
+		problems = append([]string{w.cause}, problems...)
+	}
 	state := control.WindowVerified
 	switch {
 	case len(found.Ranks) == 0:
@@ -234,8 +251,8 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 	var stall int64
 	for i, e := range w.Engines {
-		first, last := e.AfterStep+1, e.AfterStep+e.Steps
-		if i == 0 && e.Steps > 0 {
+		if n := len(e.Steps); i == 0 && n > 0 {
+			first, last := e.Steps[0].Index, e.Steps[n-1].Index
 			w.First, w.Last = &first, &last
 		}
 		stall = max(stall, e.longestNS)
@@ -243,7 +260,7 @@ func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 	if stall > 0 {
 		w.StallNS = &stall
 	}
-	c.active = nil
+	c.active, w.reading = nil, false
 	c.change(nowNS, w, state, reason)
 	c.startNow(nowNS)
 }
@@ -269,7 +286,7 @@ func (c *Controller) stopAll(nowNS int64) {
 func (c *Controller) ServerGone(nowNS int64) []Action {
 	c.stopAll(nowNS)
 	c.actions = slices.DeleteFunc(c.actions, func(a Action) bool { return a.Kind == PostStop })
-	if w := c.active; w != nil && w.Reason != inspecting {
+	if w := c.active; w != nil && !w.reading {
 		w.Stopped = max(w.Stopped, nowNS)
 		w.stopError = fmt.Errorf("the server ended while the window was open")
 		if len(w.Files) > 0 {

@@ -70,7 +70,7 @@ func (b *bench) state(n int) Window { return b.c.Windows()[n-1] }
 // open brings window n to recording: the start answered, the marker seen after a step.
 func (b *bench) open(n int, after int64) {
 	b.take(b.c.StartReturned(b.now, n, nil))
-	b.take(b.c.Marker(b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: after}))
+	b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: after}))
 }
 
 func files(n int, complete bool) (out []File) {
@@ -299,7 +299,7 @@ func TestAnyOrderOfFacts(t *testing.T) {
 			case 2:
 				a = b.c.StopReturned(b.now, n, errorOf(rapid.Bool().Draw(t, "ok")))
 			case 3:
-				a = b.c.Marker(b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: rapid.Int64Range(0, 50).Draw(t, "after")})
+				a = b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: rapid.Int64Range(0, 50).Draw(t, "after")})
 			case 4:
 				a = b.c.Step(b.now, &record.Step{EngineID: "dp0", StepIndex: rapid.Int64Range(0, 100).Draw(t, "step")}, nil)
 			case 5:
@@ -346,4 +346,65 @@ func errorOf(ok bool) error {
 		return nil
 	}
 	return errors.New("refused")
+}
+
+func TestWindowsOfAReplacedOwner(t *testing.T) {
+	b := newBench(t, 1)
+	taken := func(state string, trigger control.Trigger) Taken {
+		return Taken{Window: control.Window{State: state, Trigger: trigger}, StartsNS: b.now - second}
+	}
+	every := control.Trigger{Kind: control.TriggerEvery, Every: 100}
+	now := control.Trigger{Kind: control.TriggerNow}
+	b.take(b.c.Restore(b.now, []Taken{taken(control.WindowVerified, now), taken(control.WindowRecording, now),
+		taken(control.WindowArmed, every), taken(control.WindowArmed, every)}))
+	b.expect("2 flushing", "stop 2")
+	b.step("dp0", 50, 1)
+	if got := []int64{b.c.windows[2].from, b.c.windows[3].from}; got[0] != 0 || got[1] != 0 {
+		t.Errorf("placed while another window runs: %v", got)
+	}
+	b.take(b.c.StopReturned(b.now, 2, nil))
+	b.take(b.c.Files(b.now, 2, files(1, true)))
+	b.take(b.c.Inspected(b.now, 2, ranks(1, 4), nil))
+	b.step("dp0", 51, 1)
+	if w := b.state(2); w.State != control.WindowIncomplete || !strings.Contains(w.Reason, "replaced") || !strings.Contains(w.Reason, "4 labelled") {
+		t.Errorf("%s: %s", w.State, w.Reason)
+	}
+	if got := []int64{b.c.windows[2].from, b.c.windows[3].from}; got[0] < 150 || got[1] != got[0]+100 {
+		t.Errorf("every 100 steps from 50 starts at %v", got)
+	}
+}
+
+func TestStepsReadBeforeTheAnswerToTheStartCount(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: 7}))
+	for i := int64(8); i <= 18; i++ {
+		b.step("dp0", i, i)
+	}
+	b.expect("1 armed", "1 starting", "start 1")
+	b.take(b.c.StartReturned(b.now, 1, nil))
+	b.expect("1 armed", "1 starting", "start 1", "1 recording", "1 flushing", "stop 1")
+	if e := b.state(1).Engines[0]; len(e.Steps) != 10 || e.Steps[0].Index != 8 || e.Steps[9].DecodeRequests != 17 {
+		t.Errorf("labelled steps %+v", e.Steps)
+	}
+}
+
+func TestAMarkerFromBeforeTheStartIsNotTheWindows(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.take(b.c.Marker(b.now, b.now-second, &record.Profile{EngineID: "dp0", Action: record.ActionStart, AfterStep: 7}))
+	if n := len(b.state(1).Engines); n != 0 {
+		t.Errorf("%d engines have a marker", n)
+	}
+}
+
+func TestAHeldWindowWaits(t *testing.T) {
+	b := newBench(t, 1)
+	b.c.Hold(true)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.tick(100)
+	b.expect("1 armed")
+	b.c.Hold(false)
+	b.tick(0)
+	b.expect("1 armed", "1 starting", "start 1")
 }
