@@ -41,20 +41,21 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		return WithHint(WithCode(err, ExitUsage), c.CommandPath()+" --help")
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(
-		newDemo(env),
-		newAttach(env),
-		newReview(env),
-		newCheck(env),
-		newTrace(env),
-		newKernel(env),
-		newPatch(env),
-		newConfig(env),
-		newInfo(env),
-		newVersion(env),
-		newCompletion(env),
-		newMan(env),
-	)
+	for _, g := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{"watch", "Watch and review:", []*cobra.Command{newDemo(env), newAttach(env), newReview(env)}},
+		{"look", "Check and break down:", []*cobra.Command{newCheck(env), newTrace(env), newKernel(env)}},
+		{"setup", "Set up:", []*cobra.Command{newPatch(env), newConfig(env), newInfo(env), newVersion(env), newCompletion(env), newMan(env)}},
+	} {
+		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
+		for _, c := range g.commands {
+			c.GroupID = g.id
+			root.AddCommand(c)
+		}
+	}
+	root.SetHelpCommandGroupID("setup")
 	return root
 }
 

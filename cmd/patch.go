@@ -25,6 +25,8 @@ func newPatch(env *Env) *cobra.Command {
 installation alone and puts a private copy of the patched files before it. They are for those who build images.
 
 Every command first checks the version, the hash of each file and the place of each edit, and names all that does not fit.`,
+		Example: `  opprof patch check           # would the patch fit, is it there?
+  opprof patch diff            # what it would change`,
 		Args: noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -1,0 +1,138 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"opprof/testdata"
+	"opprof/tui/keys"
+)
+
+const readme = "../README.md"
+
+// generatedParts are the README's parts between <!-- name --> and <!-- /name -->.
+func generatedParts() map[string]string {
+	var preferences strings.Builder
+	preferences.WriteString("| key | flag | variable | default | |\n|---|---|---|---|---|\n")
+	for _, s := range settings() {
+		usage := s.usage
+		if s.choices != nil {
+			usage += ": " + strings.Join(s.choices, ", ")
+		}
+		fmt.Fprintf(&preferences, "| `%s` | `--%s` | `%s` | `%s` | %s |\n", s.key, s.flag(), s.variable(), s.initial, usage)
+	}
+	return map[string]string{"keys": keys.Default().Table(), "preferences": preferences.String()}
+}
+
+func TestReadmeSaysWhatTheProgramDoes(t *testing.T) {
+	have, err := os.ReadFile(readme)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(have)
+	for name, part := range generatedParts() {
+		begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+		from, to := strings.Index(text, begin), strings.Index(text, end)
+		if from < 0 || to < from {
+			t.Fatalf("README has no part %s", name)
+		}
+		text = text[:from+len(begin)] + part + text[to:]
+	}
+	if *update {
+		if err := os.WriteFile(readme, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if text != string(have) {
+		t.Errorf("README differs from the program: run go test ./cmd -run TestReadme -update")
+	}
+	root := newRoot(emptyEnv())
+	for _, c := range root.Commands() {
+		if name := "`opprof " + c.Name(); c.IsAvailableCommand() && c.Name() != "help" && c.Name() != "version" && !strings.Contains(text, name) {
+			t.Errorf("README says nothing about opprof %s", c.Name())
+		}
+	}
+	for line := range strings.Lines(exitStatusHelp) {
+		code, _, _ := strings.Cut(line, " ")
+		if !strings.Contains(text, code+" ") {
+			t.Errorf("README says nothing about exit code %s", code)
+		}
+	}
+}
+
+func emptyEnv() *Env {
+	env, _, _ := memoryEnv(nil)
+	return env
+}
+
+// needs are the commands whose examples need more than a recording.
+var needs = map[string]string{
+	"opprof patch":  "an installed vLLM",
+	"opprof trace":  "profiler traces",
+	"opprof kernel": "a list of kernels",
+}
+
+// Every command explains itself, and what its examples say works.
+func TestHelpExamples(t *testing.T) {
+	ran := 0
+	each(newRoot(emptyEnv()), func(c *cobra.Command) {
+		if c.Short == "" || c.Example == "" {
+			t.Errorf("%s has no description or no example", c.CommandPath())
+		}
+		for path := range needs {
+			if strings.HasPrefix(c.CommandPath(), path) {
+				return
+			}
+		}
+		for line := range strings.Lines(c.Example) {
+			example, _, _ := strings.Cut(line, "#")
+			if example = strings.TrimSpace(example); example != "" {
+				ran++
+				t.Run(example, func(t *testing.T) { runExample(t, example) })
+			}
+		}
+	})
+	if ran < 15 {
+		t.Errorf("ran only %d examples", ran)
+	}
+}
+
+func each(c *cobra.Command, f func(*cobra.Command)) {
+	f(c)
+	for _, sub := range c.Commands() {
+		if sub.Name() != "help" {
+			each(sub, f)
+		}
+	}
+}
+
+// runExample runs one line of help in a home with one run, which RUN stands for.
+func runExample(t *testing.T, example string) {
+	home := t.TempDir()
+	t.Setenv("TMPDIR", home)
+	vars := map[string]string{"HOME": home, "OPPROF_RUNS": filepath.Join(home, "runs")}
+	run := filepath.Join(home, "runs", "20261130-model-tp1-abcd")
+	stream, err := testdata.Recording("h200-tp1-literal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(run, "layer1", "opprof-v1-dp0-pid2025-1.jsonl"), string(stream))
+
+	words := strings.Fields(strings.ReplaceAll(example, "RUN", run))
+	for len(words) > 0 && words[0] != "opprof" {
+		name, value, ok := strings.Cut(words[0], "=")
+		if !ok {
+			t.Fatalf("%q does not begin with opprof", example)
+		}
+		vars[name] = value
+		words = words[1:]
+	}
+	env, stdout, stderr := memoryEnv(vars, words[1:]...)
+	if code := Main(env); code != ExitOK || stdout.Len() == 0 || stderr.Len() > 0 {
+		t.Errorf("exit %d, printed %d bytes, errors: %s", code, stdout.Len(), stderr)
+	}
+}
