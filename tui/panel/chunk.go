@@ -97,26 +97,36 @@ func kindLines(g *chart.Grid, span, now *record.Chunks) {
 	}
 }
 
-// kindLine writes four counts, in columns where there is room, else close together.
+// kindLine writes four counts, in columns where there is room, else close together, with shorter names and without the head.
 func kindLine(g *chart.Grid, y int, head string, c *record.Chunks) {
-	kinds := []struct {
-		name, short string
-		n           int64
-	}{{"first", "first", c.First}, {"middle", "mid", c.Middle}, {"final", "fin", c.Final}, {"unsplit", "unsplit", c.Unsplit}}
-	if g.W() < 5+4*13 {
-		x := 0
-		for _, k := range kinds {
-			name := k.short
-			if g.W() < 35 {
-				name = name[:3]
-			}
-			x += g.Spans(x, y, g.W()-x, chart.Span{S: name + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n) + " ", Role: inked(k.n, theme.RoleChunk)})
+	counts := [4]int64{c.First, c.Middle, c.Final, c.Unsplit}
+	full, short := [4]string{"first", "middle", "final", "unsplit"}, [4]string{"first", "mid", "final", "unsplit"}
+	if g.W() >= 5+4*13 {
+		g.Text(0, y, 4, head, theme.RoleDim)
+		for i, n := range counts {
+			x := 5 + i*(g.W()-5)/4
+			g.Spans(x, y, g.W()-x, kindSpans(full[i], n)...)
 		}
 		return
 	}
-	g.Text(0, y, 4, head, theme.RoleDim)
-	for i, k := range kinds {
-		x := 5 + i*(g.W()-5)/4
-		g.Spans(x, y, g.W()-x, chart.Span{S: k.name + " ", Role: theme.RoleDim}, chart.Span{S: unit.Short(k.n), Role: inked(k.n, theme.RoleChunk)})
+	for _, try := range []struct {
+		head  string
+		names [4]string
+	}{{head, full}, {head, short}, {"", full}, {"", short}, {"", [4]string{"fir", "mid", "fin", "uns"}}} {
+		var spans []chart.Span
+		if try.head != "" {
+			spans = append(spans, chart.Span{S: try.head + " ", Role: theme.RoleDim})
+		}
+		for i, n := range counts {
+			spans = append(spans, kindSpans(try.names[i], n)...)
+		}
+		if (piece{spans: spans}).width() <= g.W()+1 || try.names[0] == "fir" { // the last blank may fall off
+			g.Spans(0, y, g.W(), spans...)
+			return
+		}
 	}
+}
+
+func kindSpans(name string, n int64) []chart.Span {
+	return []chart.Span{{S: name + " ", Role: theme.RoleDim}, {S: unit.Short(n), Role: inked(n, theme.RoleChunk)}, {S: " ", Role: theme.RoleText}}
 }
