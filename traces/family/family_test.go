@@ -2,10 +2,16 @@ package family
 
 import (
 	"bufio"
+	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/BurntSushi/toml"
+	"pgregory.net/rapid"
 )
 
 // nameTable reads a table of kernel names and families.
@@ -119,4 +125,101 @@ func FuzzClassify(f *testing.F) {
 			t.Fatalf("%q: %+v", name, v)
 		}
 	})
+}
+
+// TestWordsOnlySaveTime compares the rules with their expressions matched one by one against every name of the tables and pieces of them.
+func TestWordsOnlySaveTime(t *testing.T) {
+	r := defaults(t)
+	var file struct {
+		Rule []struct {
+			ID, Family, Reason string
+			Match              expressions
+		}
+	}
+	if _, err := toml.Decode(embedded, &file); err != nil {
+		t.Fatal(err)
+	}
+	type slow struct {
+		id string
+		re *regexp.Regexp
+	}
+	var all []slow
+	for _, v := range file.Rule {
+		for _, m := range v.Match {
+			all = append(all, slow{v.ID, regexp.MustCompile(m)})
+		}
+	}
+	oracle := func(name string) string {
+		text := identifiers(name)
+		for _, s := range all {
+			if s.re.MatchString(text) {
+				return s.id
+			}
+		}
+		return Unmatched
+	}
+	var names []string
+	for _, file := range []string{"names.tsv", "more.tsv"} {
+		names = append(names, slices.Sorted(maps.Keys(nameTable(t, file)))...)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.SampledFrom(names).Draw(t, "name")
+		from := rapid.IntRange(0, len(name)-1).Draw(t, "from")
+		other := rapid.SampledFrom(names).Draw(t, "other")
+		for _, n := range []string{name, name[from:], strings.ToUpper(name), name[:from] + other, "é" + name} {
+			if got, want := r.Classify(n).Rule, oracle(n); got != want {
+				t.Fatalf("%q: %s, expressions one by one say %s", n, got, want)
+			}
+		}
+	})
+}
+
+func TestIdentifiers(t *testing.T) {
+	for name, want := range map[string]string{
+		"void a::b<c(d)>(e::params)":                   "void a::b<c(d)>",
+		"void (anonymous namespace)::f<(int)3>(x)":     "void (anonymous namespace)::f<(int)3>",
+		"Memcpy DtoH (Device -> Pinned)":               "Memcpy DtoH (Device -> Pinned)",
+		"std::enable_if<!(false), void>::type k<1>(x)": "std::enable_if<!(false), void>::type k<1>",
+		"plain":                          "plain",
+		"_ZN5aiter3fooILi256ELb0EE3barE": "aiter::foo::bar _ZN5aiter3fooILi256ELb0EE3barE",
+		"_Z":                             " _Z",
+		"_ZN99999999999999999999999foo":  " _ZN99999999999999999999999foo",
+		"a<b->c(d)>(e)":                  "a<b->c",
+		"":                               "",
+	} {
+		if got := identifiers(name); got != want {
+			t.Errorf("identifiers(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	for text, want := range map[string][]string{
+		`a|b`:          {"a", "b"},
+		`(?i)a|b(c|d)`: {"(?i)a", "(?i)b(c|d)"},
+		`[|]|x`:        {"[|]", "x"},
+		`[^]|]|x`:      {"[^]|]", "x"},
+		`a\|b`:         {`a\|b`},
+		`a|(?i)b|c`:    {`a|(?i)b|c`},
+		`a|`:           {"a", ""},
+	} {
+		if got := alternatives(text); !slices.Equal(got, want) {
+			t.Errorf("alternatives(%s) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+func BenchmarkClassify(b *testing.B) {
+	r, err := Default()
+	if err != nil {
+		b.Fatal(err)
+	}
+	long := "void cutlass::device_kernel<vllm::x<" + strings.Repeat("cute::tuple<cute::C<128>, cute::_1>, ", 60) + ">>(x)"
+	for _, name := range []string{"fused_moe_kernel", "nothing_that_is_known", long} {
+		b.Run(name[:16], func(b *testing.B) {
+			for b.Loop() {
+				r.Classify(name)
+			}
+		})
+	}
 }
