@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,8 @@ func (o *checkOptions) run(ctx context.Context, env *Env, args []string) error {
 			return err
 		}
 		if len(run.Streams) == 0 {
-			return fmt.Errorf("cannot check %s: it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)", run.Path)
+			why := append([]string{"it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)"}, run.Problems...)
+			return fmt.Errorf("cannot check %s: %s", run.Path, strings.Join(why, "; "))
 		}
 		if err := report.AddRun(ctx, run); err != nil {
 			return err
@@ -77,8 +79,11 @@ func checkTable(report *session.CheckReport) *table {
 	for i := range report.Files {
 		f := &report.Files[i]
 		verdict := "holds"
-		if len(f.Violations) > 0 {
+		switch {
+		case len(f.Violations) > 0:
 			verdict = "DOES NOT HOLD"
+		case f.Error != "":
+			verdict = "CANNOT BE READ"
 		}
 		t.line("%s  %s", chart.Sanitize(f.Path), verdict)
 		t.line("  engine %s   %s   %s dropped   %s", orDash(chart.Sanitize(f.EngineID)), plural(f.Steps, "step"), unit.Count(f.Dropped), plural(f.BadLines, "bad line"))

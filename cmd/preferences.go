@@ -132,7 +132,7 @@ type origin map[string]string
 func (b *preferenceFlags) resolve(env *Env) (*preferences, origin, error) {
 	file, err := b.read(env)
 	if err != nil {
-		return nil, nil, WithHint(WithCode(err, ExitUsage), "opprof config init --user writes a file with every key and its default")
+		return nil, nil, WithCode(err, ExitUsage)
 	}
 	p, from := &preferences{}, origin{}
 	for _, s := range settings() {
@@ -190,9 +190,10 @@ func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
 		return preferenceFile{path: path}, nil
 	}
 	if err != nil {
-		return preferenceFile{}, fmt.Errorf("cannot read preferences: %w", err)
+		return preferenceFile{}, WithHint(fmt.Errorf("cannot read preferences: %w", err), "--config FILE or OPPROF_CONFIG names another file")
 	}
-	return parsePreferences(path, string(text))
+	file, err := parsePreferences(path, string(text))
+	return file, WithHint(err, "opprof config init prints a file with every key and its default")
 }
 
 func parsePreferences(path, text string) (preferenceFile, error) {

@@ -263,7 +263,7 @@ func TestScreenBytes(t *testing.T) {
 		t.Skip("watches the screen for seconds")
 	}
 	// 5,000 bytes are 20 kB a second at four pictures a second. At ten times the speed every number changes in every picture.
-	for speed, most := range map[string]float64{"1": 5_000, "10": 6_500} {
+	for speed, most := range map[string]float64{"1": 5_000, "10": 8_000} {
 		t.Run("speed "+speed, func(t *testing.T) {
 			n := bytesPerTick(t, 16, "demo", "--speed", speed)
 			t.Logf("%.0f bytes a picture, %.1f kB/s", n, n*4/1000)

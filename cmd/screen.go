@@ -107,7 +107,7 @@ func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *
 	} else {
 		err = (&summary{run: run, frame: frame, zone: p.location()}).write(env.Stdout)
 	}
-	if err == nil && run.Kind == session.KindFinished && frame.Run.Counts.Steps == 0 {
+	if err == nil && run.Kind == session.KindFinished && frame.Run.Counts.Steps == 0 && len(run.Traces) == 0 {
 		return WithHint(fmt.Errorf("%s holds no step that could be read", run.Path), "opprof check "+run.Path+" says why")
 	}
 	return err

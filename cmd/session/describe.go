@@ -115,6 +115,7 @@ func (s *Session) publish() {
 	}
 	d.Problems = append(append(d.Problems, s.notes.restarts...), s.past.problems()...)
 	s.describe.Store(&d)
+	s.alignLog()
 }
 
 // describe adds what the beginnings of long streams say.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"opprof/engine/rundir"
+	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/engine/tail"
 )
@@ -39,11 +40,12 @@ type Session struct {
 	tailer  *tail.Tailer
 	notes   *notes
 	past    past
+	log     *serverlog.Log
 
 	describe atomic.Pointer[rundir.Description]
 	failure  atomic.Pointer[error]
 
-	building sync.WaitGroup // of archives; waited for before ended
+	building sync.WaitGroup // of archives and of the log; waited for before ended
 
 	read   chan struct{} // closed when everything there was at the start has been read
 	ended  chan struct{} // closed when the last goroutine has ended
@@ -63,12 +65,14 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	}
 	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), ended: make(chan struct{})}
 	s.notes = newNotes(s.store, s.replaced)
+	s.log = newLog(run)
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
 		Now: o.Now, PassBytes: passBytes,
 		Start: func(path string, size int64) (int64, int64) { return s.start(ctx, path, size) },
 	})
 	s.publish()
+	s.building.Go(func() { s.guard(func() error { return s.followLog(ctx) }) })
 	go s.work(ctx)
 	return s
 }

@@ -80,7 +80,7 @@ func frame(t *testing.T, s *Session, q store.Query) *store.Frame {
 
 // A stream whose beginning is only indexed shows what a stream shows that was read line by line.
 func TestLongStreamShowsWhatAWholeOneShows(t *testing.T) {
-	dir, _ := writeRounds(t, "h200-tp1", 3)
+	dir, _ := writeRounds(t, "h200-tp1", 2)
 	whole := open(t, dir, Options{})
 	long := open(t, dir, Options{wholeBytes: 1 << 20, recentBytes: 1 << 20})
 	wait(t, whole)
@@ -106,7 +106,7 @@ func TestLongStreamShowsWhatAWholeOneShows(t *testing.T) {
 	}
 
 	steps := a.Engines[0].LastStep
-	for step := int64(1); step <= steps; step += steps / 37 {
+	for step := int64(1); step <= steps; step += steps / 19 {
 		at, ok, err := whole.AtStep(t.Context(), "", step)
 		if err != nil || !ok {
 			t.Fatal(step, ok, err)
