@@ -4,55 +4,56 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
 // pattern is one alternative of a rule's expression. Most are plain words, and those that are not hold one: a name without it need not be
 // matched, which makes classifying some tens of times faster.
 type pattern struct {
-	fold bool     // words are compared in lower case
-	any  []string // words, one of which must be in the name; nil when the expression has none
-	rest *regexp.Regexp
+	fold bool                  // words are compared in lower case
+	any  []word                // words, one of which must be in the name; nil when the expression has none
+	rest func() *regexp.Regexp // compiled when first needed, which most never are; nil where a word is all there is to match
 }
 
-// newPattern compiles an expression without alternatives at its top level. rest is nil where a word is all there is to match.
+// newPattern takes an expression without alternatives at its top level.
 func newPattern(text string) (pattern, error) {
 	re, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return pattern{}, err
 	}
 	words := required(re)
-	p := pattern{any: words, fold: strings.HasPrefix(text, caseless)}
+	p := pattern{fold: strings.HasPrefix(text, caseless)}
+	for _, w := range words {
+		p.any = append(p.any, newWord(w))
+	}
 	if re.Op == syntax.OpLiteral && (re.Flags&syntax.FoldCase != 0) == p.fold && isASCII(string(re.Rune)) {
 		if !p.fold {
-			p.any = []string{string(re.Rune)}
+			p.any = []word{newWord(string(re.Rune))}
 		}
 		return p, nil
 	}
 	p.fold = true
-	p.rest, err = regexp.Compile(text)
-	return p, err
+	p.rest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) }) // it has been parsed above
+	return p, nil
 }
 
-func (p *pattern) matches(s subject) bool {
+func (p *pattern) matches(s *subject) bool {
 	text := s.text
 	if p.fold {
 		text = s.lower
 	}
 	if s.ascii || p.rest == nil {
-		if !holdsAny(text, p.any) {
+		if p.any != nil && !holdsAny(s, text, p.any) {
 			return false
 		}
 	}
-	return p.rest == nil || p.rest.MatchString(s.text)
+	return p.rest == nil || p.rest().MatchString(s.text)
 }
 
-func holdsAny(text string, words []string) bool {
-	if words == nil {
-		return true
-	}
-	for _, w := range words {
-		if strings.Contains(text, w) {
+func holdsAny(s *subject, text string, words []word) bool {
+	for i := range words {
+		if words[i].in(s, text) {
 			return true
 		}
 	}

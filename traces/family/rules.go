@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/BurntSushi/toml"
 )
@@ -109,9 +108,6 @@ func (e expressions) compile() ([]pattern, error) {
 	for _, text := range e {
 		if text == "" {
 			return nil, errors.New("it is empty")
-		}
-		if _, err := regexp.Compile(text); err != nil {
-			return nil, err
 		}
 		for _, one := range alternatives(text) {
 			p, err := newPattern(one)

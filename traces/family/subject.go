@@ -2,15 +2,56 @@ package family
 
 import "strings"
 
-// subject is what rules look at: a name's identifiers, as they are and in lower case.
+// subject is what rules look at: a name's identifiers, as they are and in lower case, and which three-letter pieces they have.
 type subject struct {
 	text, lower string
 	ascii       bool
+	pieces      pieces
 }
 
-func subjectOf(name string) subject {
+func subjectOf(name string) *subject {
 	text := identifiers(name)
-	return subject{text: text, lower: strings.ToLower(text), ascii: isASCII(text)}
+	s := &subject{text: text, lower: strings.ToLower(text), ascii: isASCII(text)}
+	for i := 0; i+pieceLen <= len(s.lower); i++ {
+		p := pieceOf(s.lower[i:])
+		s.pieces[p/64] |= 1 << (p % 64)
+	}
+	return s
+}
+
+// pieces is a set of three-letter pieces by a hash: a name that lacks a word's first piece lacks the word. Names of cutlass kernels run to
+// thousands of bytes, and there are hundreds of words.
+type pieces [pieceKinds / 64]uint64
+
+const (
+	pieceLen   = 3
+	pieceKinds = 1 << 14
+)
+
+// pieceOf is the hash of the first three bytes of text in lower case, which has at least as many.
+func pieceOf(text string) uint32 {
+	return (uint32(text[0])*0x9E3 ^ uint32(text[1])*0x85 ^ uint32(text[2])) % pieceKinds
+}
+
+// word is a word with the hash of its first piece.
+type word struct {
+	text  string
+	piece int32 // -1 for words too short to have one
+}
+
+func newWord(text string) word {
+	if len(text) < pieceLen {
+		return word{text, -1}
+	}
+	return word{text, int32(pieceOf(strings.ToLower(text)))}
+}
+
+// in reports whether text, which is s as it is or in lower case, holds the word.
+func (w *word) in(s *subject, text string) bool {
+	if w.piece >= 0 && s.pieces[w.piece/64]&(1<<(w.piece%64)) == 0 {
+		return false
+	}
+	return strings.Contains(text, w.text)
 }
 
 // identifiers is the part of a name that says what the kernel is: without the list of parameters, whose types belong to others, and for a
