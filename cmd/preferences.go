@@ -7,7 +7,6 @@ import (
 	"maps"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,6 @@ type preferences struct {
 	tick       time.Duration
 	timeZone   string
 	syncOutput string
-	mouse      bool
 }
 
 // location is the zone of the times shown.
@@ -73,8 +71,6 @@ func settings() []setting {
 		choice("time_zone", "zone of the times shown", "local", []string{"local", "utc"}, func(p *preferences) *string { return &p.timeZone }),
 		choice("sync_output", "wrap each picture so that the terminal shows it at once; auto asks the terminal", "auto", []string{"auto", "on", "off"},
 			func(p *preferences) *string { return &p.syncOutput }),
-		{key: "mouse", usage: "take clicks and the wheel", choices: []string{"true", "false"}, initial: "true", set: setMouse,
-			get: func(p *preferences) string { return strconv.FormatBool(p.mouse) }},
 	}
 }
 
@@ -84,13 +80,6 @@ func setTick(p *preferences, v string) error {
 		return fmt.Errorf("want a duration from %s to %s such as 250ms", minTick, maxTick)
 	}
 	p.tick = d
-	return nil
-}
-
-func setMouse(p *preferences, v string) (err error) {
-	if p.mouse, err = strconv.ParseBool(v); err != nil {
-		return errors.New("want true or false")
-	}
 	return nil
 }
 

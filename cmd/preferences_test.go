@@ -47,7 +47,7 @@ func TestPreferencesAreLookedUpInOrder(t *testing.T) {
 		{"NO_COLOR of any text", file, map[string]string{"NO_COLOR": "yes"}, nil, `color = "never" # $NO_COLOR`},
 		{"variable", file, map[string]string{"NO_COLOR": "1", "OPPROF_COLOR": "auto"}, nil, `color = "auto" # $OPPROF_COLOR`},
 		{"flag", file, map[string]string{"OPPROF_COLOR": "auto"}, []string{"--color", "never"}, `color = "never" # --color`},
-		{"boolean", "\n\nmouse = false", nil, nil, `mouse = false # FILE:3`},
+		{"third line", "\n\nglyphs = \"ascii\"", nil, nil, `glyphs = "ascii" # FILE:3`},
 		{"quoted key", `"time_zone" = "utc"`, nil, nil, `time_zone = "utc" # FILE:1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -91,7 +91,7 @@ func TestFaultyPreferences(t *testing.T) {
 		{"wrong type", "tick = 3", nil, nil, []string{":1:", "tick", "string"}},
 		{"not TOML", "theme = \"dark\"\ntick = = 3", nil, nil, []string{":2:"}},
 		{"twice", "theme = \"dark\"\ntheme = \"light\"", nil, nil, []string{":2:", "theme"}},
-		{"variable", "", map[string]string{"OPPROF_MOUSE": "maybe"}, nil, []string{"$OPPROF_MOUSE", "true", "maybe"}},
+		{"variable", "", map[string]string{"OPPROF_GLYPHS": "runes"}, nil, []string{"$OPPROF_GLYPHS", "ascii", "runes"}},
 		{"flag", "", nil, []string{"--tick=1ns"}, []string{"--tick", "50ms"}},
 		{"named file is missing", "", nil, []string{"--config=/nowhere/c.toml"}, []string{"/nowhere/c.toml"}},
 	} {
@@ -153,7 +153,7 @@ func TestConfigInitWritesTheDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inForce := strings.NewReplacer("# theme =", "theme =", "# tick =", "tick =", "# mouse =", "mouse =", "# color =", "color =").Replace(string(text))
+	inForce := strings.NewReplacer("# theme =", "theme =", "# tick =", "tick =", "# color =", "color =").Replace(string(text))
 	writeFile(t, path, inForce)
 	if got := printed(); got != want {
 		t.Errorf("with the lines in force:\n%s\nwithout:\n%s", got, want)

@@ -173,6 +173,7 @@ func runScreen(ctx context.Context, env *Env, p *preferences, s *session.Session
 		Env:   env.Getenv,
 		Zone:  p.location(),
 		Sync:  syncOutput(p),
+		Every: p.tick,
 		Now:   env.Now,
 	})
 	if ctx.Err() != nil {

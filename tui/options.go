@@ -34,6 +34,7 @@ type Options struct {
 	Zone   *time.Location      // of clock times; nil is the local zone
 	SpanNS int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
 	Sync   SyncOutput
+	Every  time.Duration // between two pictures; 0 is a quarter of a second
 
 	Now  func() time.Time                                             // nil is time.Now
 	Tick func(d time.Duration, msg func(t time.Time) tea.Msg) tea.Cmd // nil is tea.Tick
@@ -55,7 +56,13 @@ func (o Options) filled() Options {
 		o.Now = time.Now
 	}
 	if o.Tick == nil {
-		o.Tick = func(d time.Duration, msg func(time.Time) tea.Msg) tea.Cmd { return tea.Tick(d, msg) }
+		every := o.Every
+		o.Tick = func(d time.Duration, msg func(time.Time) tea.Msg) tea.Cmd {
+			if every > 0 {
+				d = every
+			}
+			return tea.Tick(d, msg)
+		}
 	}
 	return o
 }
