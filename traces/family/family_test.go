@@ -176,15 +176,16 @@ func TestWordsOnlySaveTime(t *testing.T) {
 
 func TestIdentifiers(t *testing.T) {
 	for name, want := range map[string]string{
-		"void a::b<c(d)>(e::params)":                   "void a::b<c(d)>",
-		"void (anonymous namespace)::f<(int)3>(x)":     "void (anonymous namespace)::f<(int)3>",
-		"Memcpy DtoH (Device -> Pinned)":               "Memcpy DtoH (Device -> Pinned)",
-		"std::enable_if<!(false), void>::type k<1>(x)": "std::enable_if<!(false), void>::type k<1>",
+		"void a::b<c(d)>(e::params)":                                                 "void a::b<c(d)>",
+		"void (anonymous namespace)::f<(int)3>(x)":                                   "void (anonymous namespace)::f<(int)3>",
+		"Memcpy DtoH (Device -> Pinned)":                                             "Memcpy DtoH (Device -> Pinned)",
+		"std::enable_if<!(false), void>::type k<1>(x)":                               "std::enable_if<!(false), void>::type k<1>",
+		"std::enable_if<(((8)>(0)))&&v<w>::exists, void>::type a::k<b, 8>(c*, d<e>)": "std::enable_if<(((8)>(0)))&&v<w>::exists, void>::type a::k<b, 8>",
 		"plain":                          "plain",
 		"_ZN5aiter3fooILi256ELb0EE3barE": "aiter::foo::bar _ZN5aiter3fooILi256ELb0EE3barE",
 		"_Z":                             " _Z",
 		"_ZN99999999999999999999999foo":  " _ZN99999999999999999999999foo",
-		"a<b->c(d)>(e)":                  "a<b->c",
+		"a<b->c(d)>(e)":                  "a<b->c(d)>",
 		"":                               "",
 	} {
 		if got := identifiers(name); got != want {

@@ -60,23 +60,41 @@ func identifiers(name string) string {
 	if strings.HasPrefix(name, "_Z") {
 		return demangle(name[2:]) + " " + name
 	}
-	depth := 0
+	if end := parameters(name); end > 0 {
+		return name[:end]
+	}
+	return name
+}
+
+// parameters is where the list of parameters of a demangled name opens; -1 when it has none. Comparisons such as (8)>(0) stand within
+// parentheses, so a > closes the < that was opened last only when no parenthesis was opened since.
+func parameters(name string) int {
+	var open []byte
 	for i := 0; i < len(name); i++ {
-		switch name[i] {
+		switch c := name[i]; c {
 		case '<':
-			depth++
+			open = append(open, c)
 		case '>':
-			depth = max(depth-1, 0)
-		case '(':
-			if depth > 0 || i == 0 || strings.HasPrefix(name[i:], "(anonymous") {
-				continue
+			if n := len(open); n > 0 && open[n-1] == '<' && name[i-1] != '-' {
+				open = open[:n-1]
 			}
-			if before := name[:i]; !strings.HasSuffix(before, " ") && !strings.HasSuffix(before, "::") {
-				return before
+		case '(':
+			before := name[:i]
+			if len(open) == 0 && i > 0 && !strings.HasSuffix(before, " ") && !strings.HasSuffix(before, "::") && !strings.HasSuffix(before, "operator") {
+				return i
+			}
+			open = append(open, c)
+		case ')':
+			for n := len(open); n > 0; n = len(open) {
+				top := open[n-1]
+				open = open[:n-1]
+				if top == '(' {
+					break
+				}
 			}
 		}
 	}
-	return name
+	return -1
 }
 
 // demangle lists the identifiers of an Itanium-mangled name, separated as in the source: _ZN5aiter3fooIfE is "aiter::foo". Template

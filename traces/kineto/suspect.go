@@ -22,18 +22,21 @@ func (t *Trace) markSuspect() {
 			t.Suspect++
 		}
 	}
-	byStream := make([][]int32, len(t.Streams))
+	long := make([]bool, len(t.Streams)+1) // streams with an event that lasts long enough to be a runaway
 	for i := range t.Events.Len() {
 		e := t.Events.At(i)
 		switch {
 		case e.StartNS <= 0, e.DurNS < 0, e.EndNS() < e.StartNS, t.EndNS > 0 && e.EndNS() > t.EndNS+endSlackNS:
 			flag(e)
-		case int(e.Stream) < len(byStream):
-			byStream[e.Stream] = append(byStream[e.Stream], int32(i))
+		case e.DurNS >= runawayNS:
+			long[min(int(e.Stream), len(t.Streams))] = true
 		}
 	}
-	for _, order := range byStream {
-		slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Events.At(int(a)).StartNS, t.Events.At(int(b)).StartNS) })
+	for stream, is := range long {
+		if !is {
+			continue
+		}
+		order := t.ofStream(stream)
 		for k, i := range order {
 			e := t.Events.At(int(i))
 			if e.DurNS >= runawayNS && k+runawayStarts < len(order) && t.Events.At(int(order[k+runawayStarts])).StartNS < e.EndNS() {
@@ -41,4 +44,16 @@ func (t *Trace) markSuspect() {
 			}
 		}
 	}
+}
+
+// ofStream are the events of a stream that are not suspect, by start.
+func (t *Trace) ofStream(stream int) []int32 {
+	var order []int32
+	for i := range t.Events.Len() {
+		if e := t.Events.At(i); min(int(e.Stream), len(t.Streams)) == stream && !e.Suspect {
+			order = append(order, int32(i))
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Events.At(int(a)).StartNS, t.Events.At(int(b)).StartNS) })
+	return order
 }

@@ -109,9 +109,17 @@ type Launch struct {
 // Launches are sorted by correlation, then by start.
 type Launches []Launch
 
+// Find returns the index of the first launch with a correlation; 0 is no correlation and has none.
+func (l Launches) Find(correlation uint32) (int, bool) {
+	if correlation == 0 {
+		return 0, false
+	}
+	return slices.BinarySearchFunc(l, correlation, func(v Launch, c uint32) int { return cmp.Compare(v.Correlation, c) })
+}
+
 // By returns the first launch with a correlation.
 func (l Launches) By(correlation uint32) (Launch, bool) {
-	i, ok := slices.BinarySearchFunc(l, correlation, func(v Launch, c uint32) int { return cmp.Compare(v.Correlation, c) })
+	i, ok := l.Find(correlation)
 	if !ok {
 		return Launch{}, false
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"opprof/traces/family"
 	"opprof/traces/interval"
@@ -113,6 +114,7 @@ type analysis struct {
 	out      *Breakdown
 	verdicts []family.Verdict // by name
 	labels   []label          // by start
+	twins    []label          // their device-side ranges by start, of the stream that has most
 	iter     []int32          // iteration of each event, -1 none
 	graph    []bool           // launched by a graph
 	sorted   []int32          // events that count, by start
@@ -143,6 +145,7 @@ func newAnalysis(t *kineto.Trace, rules *family.Rules) *analysis {
 		}
 	}
 	a.labels, a.out.Bounds = labelsOf(t)
+	a.twins = twins(t)
 	return a
 }
 
@@ -192,31 +195,31 @@ func twins(t *kineto.Trace) []label {
 		}
 	}
 	own, _ := ranges(t, most)
+	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
 	return own
 }
 
 // attribute finds the iteration of each event: the last whose range was open, or had been, when the work was launched.
 func (a *analysis) attribute() {
-	perCorrelation := map[uint32]int32{}
+	launched := make([]int32, len(a.t.Launches)) // device events by launch
 	for i := range a.t.Events.Len() {
-		perCorrelation[a.t.Events.At(i).Correlation]++
+		if l, ok := a.t.Launches.Find(a.t.Events.At(i).Correlation); ok {
+			launched[l]++
+		}
+	}
+	graphNames := make([]bool, len(a.t.Names))
+	for i, name := range a.t.Names {
+		graphNames[i] = isGraphLaunch(name)
 	}
 	for i := range a.t.Events.Len() {
 		e := a.t.Events.At(i)
-		at, known := e.StartNS, false
-		if e.Correlation != 0 {
-			if l, ok := a.t.Launches.By(e.Correlation); ok {
-				at, known = l.StartNS, true
-				a.graph[i] = isGraphLaunch(a.t.Names[l.Name]) || perCorrelation[e.Correlation] > graphEvents
-			}
+		if l, ok := a.t.Launches.Find(e.Correlation); ok {
+			a.iter[i] = a.lastLabel(a.t.Launches[l].StartNS)
+			a.graph[i] = graphNames[a.t.Launches[l].Name] || launched[l] > graphEvents
+			continue
 		}
-		a.iter[i] = a.lastLabel(at)
-		if !known {
-			a.out.Unlaunched++
-		}
-		if !known && a.iter[i] >= 0 {
-			a.iter[i] = a.byTwin(e.StartNS, a.iter[i])
-		}
+		a.out.Unlaunched++
+		a.iter[i] = a.byTwin(e.StartNS)
 	}
 }
 
@@ -224,7 +227,12 @@ func (a *analysis) attribute() {
 const graphEvents = 4
 
 func isGraphLaunch(name string) bool {
-	return name == "cudaGraphLaunch" || name == "cuGraphLaunch" || name == "hipGraphLaunch" || name == "cudaGraphLaunch_ptsz" || name == "cuGraphLaunch_ptsz"
+	for _, prefix := range []string{"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // lastLabel is the last label that starts at or before a time; -1 before the first.
@@ -236,19 +244,17 @@ func (a *analysis) lastLabel(at int64) int32 {
 	return int32(i)
 }
 
-// byTwin corrects the guess for work whose launch is not in the trace by the device-side twins of the labels, which bound it better.
-func (a *analysis) byTwin(at int64, guess int32) int32 {
-	n := int32(-1)
-	for _, l := range a.t.Twins {
-		if _, ok := ParseLabel(a.t.Names[l.Name]); !ok {
-			continue
-		}
-		n++
-		if l.StartNS <= at && at < l.EndNS() && len(a.t.Twins) == len(a.labels) {
-			return min(n, int32(len(a.labels)-1))
-		}
+// byTwin places work whose launch is not in the trace: in the iteration whose device-side range holds its start, else in that of the last
+// range that began before it, on the device where there are ranges and on the CPU where there are none.
+func (a *analysis) byTwin(at int64) int32 {
+	if len(a.twins) != len(a.labels) {
+		return a.lastLabel(at)
 	}
-	return guess
+	i, found := slices.BinarySearchFunc(a.twins, at, func(l label, at int64) int { return cmp.Compare(l.span.Start, at) })
+	if !found {
+		i--
+	}
+	return int32(i)
 }
 
 // order sorts the events that count by start.

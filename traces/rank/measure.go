@@ -43,7 +43,7 @@ func (a *analysis) measure() {
 		out.Iterations[i] = Iteration{Label: l.Label, LabelNS: a.wall(l.span), Warmup: i < WarmupIterations, TopKernel: -1}
 	}
 	var whole meters
-	var loose interval.Meter
+	var loose, withoutCopies interval.Meter
 	all := uses{&out.Total, &out.NonCollective, &out.Families}
 	graphs := map[uint32]bool{}
 	for _, i := range a.sorted {
@@ -51,6 +51,9 @@ func (a *analysis) measure() {
 		span := interval.Span{Start: e.StartNS, End: e.EndNS()}
 		a.class(e, i)
 		whole.add(&all, a.fam[i], span)
+		if a.fam[i] != family.Memory {
+			withoutCopies.Add(span)
+		}
 		k := a.iter[i]
 		if k < 0 {
 			out.Unattributed.count(span, loose.Add(span))
@@ -68,7 +71,8 @@ func (a *analysis) measure() {
 		}
 	}
 	a.spanAndGaps()
-	a.exposed()
+	// What a kind covers alone is what the whole loses without it.
+	out.ExposedNS = Exposed{CollectiveNS: out.Total.UnionNS - out.NonCollective.UnionNS, CopyNS: out.Total.UnionNS - withoutCopies.Len()}
 }
 
 func (a *analysis) class(e *kineto.DeviceEvent, i int32) {
@@ -110,47 +114,27 @@ func (a *analysis) spanAndGaps() {
 	a.out.IdleNS = a.out.Span.Len() - a.out.Total.UnionNS
 }
 
-// exposed measures the collective and the copy time during which nothing else ran.
-func (a *analysis) exposed() {
-	of := func(keep func(family.Family) bool) interval.Set {
-		var spans []interval.Span
-		for _, i := range a.sorted {
-			if e := a.t.Events.At(int(i)); keep(a.fam[i]) {
-				spans = append(spans, interval.Span{Start: e.StartNS, End: e.EndNS()})
-			}
-		}
-		return interval.Of(spans)
-	}
-	for _, x := range []struct {
-		f   family.Family
-		out *int64
-	}{{family.Collective, &a.out.ExposedNS.CollectiveNS}, {family.Memory, &a.out.ExposedNS.CopyNS}} {
-		own := of(func(f family.Family) bool { return f == x.f })
-		if own.Len() > 0 {
-			*x.out = own.Sub(of(func(f family.Family) bool { return f != x.f })).Len()
-		}
-	}
-}
-
 // kernels gathers the uses by name and role, with exact percentiles by the nearest rank.
 func (a *analysis) kernels() {
 	type key struct {
 		name int32
 		role Role
 	}
-	groups := map[key][]int32{}
-	var order []key
+	count := map[key]int{}
 	for _, i := range a.sorted {
-		e := a.t.Events.At(int(i))
-		k := key{e.Name, a.role[i]}
-		if _, ok := groups[k]; !ok {
-			order = append(order, k)
+		count[key{a.t.Events.At(int(i)).Name, a.role[i]}]++
+	}
+	groups := make(map[key][]int32, len(count))
+	for _, i := range a.sorted {
+		k := key{a.t.Events.At(int(i)).Name, a.role[i]}
+		if groups[k] == nil {
+			groups[k] = make([]int32, 0, count[k])
 		}
 		groups[k] = append(groups[k], i)
 	}
 	index := map[key]int32{}
-	for _, k := range order {
-		a.out.Kernel = append(a.out.Kernel, a.kernelUse(k.name, k.role, groups[k]))
+	for k, events := range groups {
+		a.out.Kernel = append(a.out.Kernel, a.kernelUse(k.name, k.role, events))
 	}
 	slices.SortStableFunc(a.out.Kernel, func(x, y KernelUse) int {
 		return cmp.Or(cmp.Compare(y.Use.SumNS, x.Use.SumNS), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Role, y.Role))
