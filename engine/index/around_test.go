@@ -2,8 +2,8 @@ package index
 
 import (
 	"bytes"
-	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -68,47 +68,55 @@ func TestAtStep(t *testing.T) {
 }
 
 func TestFindAgainstBruteForce(t *testing.T) {
-	events := map[store.Event]func(*placed) bool{
-		store.EventPreemption: func(s *placed) bool { return s.Preemptions > 0 },
-		store.EventGraphMiss:  func(s *placed) bool { return s.Known(record.HasGraph) && s.Graph.Mode == record.GraphNone },
-		store.EventStall:      func(s *placed) bool { return s.at.PeriodNS >= store.StallNS },
-		store.EventGap:        func(s *placed) bool { return s.at.Gap },
-	}
 	for _, name := range recordings[:2] {
-		data := recording(t, name)
-		x, o := indexed(t, data), newOracle(t, data)
-		// A window is at the step behind its marker.
-		events[store.EventWindow] = func(s *placed) bool {
-			for i := range o.profiles {
-				if o.profiles[i].Action == record.ActionStart && o.profiles[i].AfterStep+1 == s.StepIndex {
-					return true
+		t.Run(name, func(t *testing.T) {
+			data := recording(t, name)
+			x, o := indexed(t, data), newOracle(t, data)
+			events := map[store.Event][]int64{}
+			for i := range o.steps {
+				for _, ev := range o.events(&o.steps[i]) {
+					events[ev] = append(events[ev], o.steps[i].at.TimeNS)
 				}
 			}
-			return false
-		}
-		for ev, is := range events {
-			t.Run(fmt.Sprint(name, " event ", ev), func(t *testing.T) {
-				rapid.Check(t, func(rt *rapid.T) {
-					from := o.steps[rapid.IntRange(0, len(o.steps)-1).Draw(rt, "step")].at.TimeNS + rapid.Int64Range(-2, 2).Draw(rt, "off")
-					forward := rapid.Bool().Draw(rt, "forward")
-					var want int64
-					for i := range o.steps {
-						at := o.steps[i].at.TimeNS
-						if !is(&o.steps[i]) || forward && at <= from || !forward && at >= from {
-							continue
-						}
-						if want == 0 || forward && at < want || !forward && at > want {
-							want = at
-						}
+			rapid.Check(t, func(rt *rapid.T) {
+				ev := store.Event(rapid.IntRange(0, int(store.EventGap)).Draw(rt, "event"))
+				from := o.steps[rapid.IntRange(0, len(o.steps)-1).Draw(rt, "step")].at.TimeNS + rapid.Int64Range(-2, 2).Draw(rt, "off")
+				if list := events[ev]; len(list) > 0 && rapid.Bool().Draw(rt, "near") {
+					from = list[rapid.IntRange(0, len(list)-1).Draw(rt, "of")] + rapid.Int64Range(-1, 1).Draw(rt, "by")
+				}
+				forward := rapid.Bool().Draw(rt, "forward")
+				var want int64
+				for _, at := range events[ev] {
+					switch {
+					case forward && at > from && (want == 0 || at < want), !forward && at < from && at > want:
+						want = at
 					}
-					got, ok, err := x.Find(t.Context(), bytes.NewReader(data), ev, "", from, forward)
-					if err != nil || got != want || ok != (want != 0) {
-						rt.Fatalf("from %d, forward %v: %d, %v, %v, want %d", from, forward, got, ok, err, want)
-					}
-				})
+				}
+				got, ok, err := x.Find(t.Context(), bytes.NewReader(data), ev, "", from, forward)
+				if err != nil || got != want || ok != (want != 0) {
+					rt.Fatalf("event %d from %d, forward %v: %d, %v, %v, want %d", ev, from, forward, got, ok, err, want)
+				}
 			})
+		})
+	}
+}
+
+// events are those of a step. A window is at the step behind its marker.
+func (o *oracle) events(s *placed) (list []store.Event) {
+	for ev, is := range map[store.Event]bool{
+		store.EventPreemption: s.Preemptions > 0,
+		store.EventGraphMiss:  s.Known(record.HasGraph) && s.Graph.Mode == record.GraphNone,
+		store.EventStall:      s.at.PeriodNS >= store.StallNS,
+		store.EventGap:        s.at.Gap,
+		store.EventWindow: slices.ContainsFunc(o.profiles, func(p record.Profile) bool {
+			return p.Action == record.ActionStart && p.AfterStep+1 == s.StepIndex
+		}),
+	} {
+		if is {
+			list = append(list, ev)
 		}
 	}
+	return list
 }
 
 func TestSearchReadsOnlyBlocksThatMay(t *testing.T) {

@@ -56,12 +56,13 @@ type Builder struct {
 	blocks []Block
 	levels levels
 
-	state         // behind the last line
-	open   *Block // nil between blocks
-	rollup *store.Rollup
-	end    int64 // of the last line
-	mixed  int64 // blocks that ended early because the engine changed
-	err    error
+	pipeline pipeline
+	state           // behind the last line
+	open     *Block // nil between blocks
+	rollup   *store.Rollup
+	end      int64 // of the last line
+	mixed    int64 // blocks that ended early because the engine changed
+	err      error
 }
 
 // NewBuilder begins at the start of a stream.
@@ -96,7 +97,7 @@ func (b *Builder) Covered() int64 { return b.sealedEnd() }
 // until then stays valid and Extend may be called again. progress, if not nil, is told from time to time how many bytes are done.
 func (b *Builder) Extend(ctx context.Context, r io.ReaderAt, size int64, progress func(done, size int64)) error {
 	b.state, b.open, b.rollup, b.end = b.sealed.clone(), nil, nil, b.sealedEnd()
-	err := segmentsOf(ctx, r, b.end, size, func(s *segment) error {
+	err := b.pipeline.run(ctx, r, b.end, size, func(s *segment) error {
 		b.take(s)
 		if progress != nil {
 			progress(b.end, size)

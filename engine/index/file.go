@@ -22,25 +22,25 @@ var ErrStale = errors.New("the index is not used")
 
 // Save writes the full blocks of an index to path, by renaming a temporary file into place. The stream is needed for its hashes.
 func (x *Index) Save(path string, stream io.ReaderAt) error {
+	return rundir.WriteAtomic(path, func(w io.Writer) error { return x.write(w, stream) })
+}
+
+func (x *Index) write(w io.Writer, stream io.ReaderAt) error {
 	h, sections, err := x.encode()
 	if err != nil {
-		return fmt.Errorf("cannot save index %s: %w", path, err)
+		return err
 	}
 	if h.First, h.Last, err = ends(stream, x.blocks[:x.full]); err != nil {
-		return fmt.Errorf("cannot save index %s: %w", path, err)
+		return err
 	}
-	h.CRC = checksum(h.encode())
-	return rundir.WriteAtomic(path, func(w io.Writer) error {
-		if _, err := w.Write(h.encode()); err != nil {
+	header := h.encode()
+	order.PutUint32(header[headerCRCAt:], checksum(header))
+	for _, part := range append([][]byte{header}, sections...) {
+		if _, err := w.Write(part); err != nil {
 			return err
 		}
-		for _, s := range sections {
-			if _, err := w.Write(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // ends are the hashes of the first and last block's bytes.

@@ -161,7 +161,7 @@ func repaired(index []byte) []byte {
 	}
 	h.CRC = 0
 	copy(out, h.encode())
-	order.PutUint32(out[12:], checksum(out[:headerSize]))
+	order.PutUint32(out[headerCRCAt:], checksum(out[:headerSize]))
 	return out
 }
 

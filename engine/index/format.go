@@ -25,6 +25,7 @@ const (
 	frameRollups  = 256
 	fileMax       = 1 << 31 // bytes; a day at full speed takes some 20 MB
 	blocksMax     = 1 << 24
+	headerCRCAt   = 12 // where fileHeader.CRC lies
 )
 
 var (
@@ -58,7 +59,7 @@ var headerSize = binary.Size(fileHeader{})
 // checksum is that of an encoded header, padding too, as if its CRC were zero.
 func checksum(header []byte) uint32 {
 	c := bytes.Clone(header)
-	order.PutUint32(c[12:], 0)
+	order.PutUint32(c[headerCRCAt:], 0)
 	return crc32.Checksum(c, castagnoli)
 }
 

@@ -50,16 +50,20 @@ type otherLine struct {
 	dummy      *record.DummyStep
 }
 
-// segmentsOf reads [from, size) in segments and calls add with each, in order. The last line without a newline is left out. Reading,
-// decoding and adding run beside each other; all end before it returns.
-func segmentsOf(ctx context.Context, r io.ReaderAt, from, size int64, add func(*segment) error) error {
+// pipeline keeps the segments, with their memory, from one run to the next.
+type pipeline [segments]segment
+
+// run reads [from, size) in segments and calls add with each, in order. The last line without a newline is left out. Reading, decoding and
+// adding run beside each other; all end before it returns.
+func (p *pipeline) run(ctx context.Context, r io.ReaderAt, from, size int64, add func(*segment) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
 	free := make(chan *segment, segments)
-	for range segments {
-		free <- &segment{decoded: make(chan struct{}, 1)}
+	for i := range p {
+		p[i].decoded = make(chan struct{}, 1)
+		free <- &p[i]
 	}
 	jobs, ordered := make(chan *segment, segments), make(chan *segment, segments)
 	running.Go(func() {
