@@ -118,7 +118,7 @@ func (s *summary) records() []string {
 	for _, l := range []struct {
 		n    int64
 		what string
-	}{{loss.BadLines, "bad line"}, {loss.Gaps, "index gap"}, {loss.Backward, "restart"}, {loss.Unknown, "unknown line"}, {loss.Unplaced, "unplaced step"}} {
+	}{{loss.BadLines, "bad line"}, {loss.Gaps, "index gap"}, {loss.Backward, "restart"}, {loss.Unknown, "unknown line"}, {loss.TornTails, "torn tail"}, {loss.Unplaced, "unplaced step"}} {
 		if l.n > 0 {
 			parts = append(parts, plural(l.n, l.what))
 		}
@@ -166,7 +166,7 @@ func (s *summary) numbers() *table {
 	each("steps", "", func(x *store.Summary) string { return unit.Count(x.Counts.Steps) })
 	count("prefill tokens", now.PrefillTokens, func(c *store.Counts) int64 { return c.PrefillTokens })
 	count("decode tokens", now.DecodeTokens, func(c *store.Counts) int64 { return c.DecodeTokens })
-	each("recomputed tokens", unit.Known(now.RecomputeTokens, unit.Count), func(x *store.Summary) string { return unit.Count(x.Counts.RecomputeTokens) })
+	each("recomputed tokens", unit.Known(now.RecomputeTokens, unit.Count), func(x *store.Summary) string { return knownIn(x.Counts.RecomputeSteps, x.Counts.RecomputeTokens) })
 	each("decode requests, mean per step", unit.Count(now.DecodeBatchSize), func(x *store.Summary) string { return mean(x.Counts.DecodeRequests, x.Counts.Steps) })
 	each("prefill requests, mean per step", unit.Count(now.PrefillRequests), func(x *store.Summary) string { return mean(x.Counts.PrefillRequests, x.Counts.Steps) })
 	each("running, max", unit.Count(now.Queues.Running), func(x *store.Summary) string { return unit.Count(x.Counts.RunningMax) })
@@ -177,6 +177,14 @@ func (s *summary) numbers() *table {
 	each("KV blocks, used of total", unit.Count(now.KV.UsedBlocks)+" of "+unit.Count(now.KV.TotalBlocks), func(*store.Summary) string { return "" })
 	each("prefix hits of looked-up tokens", hits(now.Local), func(x *store.Summary) string { return unit.Share(x.Counts.Local.Hits, x.Counts.Local.Queries) })
 	return t
+}
+
+// knownIn prints a sum of which so many steps tell.
+func knownIn(steps, sum int64) string {
+	if steps == 0 {
+		return unit.Unknown
+	}
+	return unit.Count(sum)
 }
 
 func mean(sum, n int64) string {

@@ -84,16 +84,18 @@ func (p *past) problems() []string {
 	return out
 }
 
-// drop forgets the archive of a file that was cut or replaced.
-func (p *past) drop(path string) {
+// drop forgets the archive of a file that was cut or replaced and reports whether there are others.
+func (p *past) drop(path string) (left bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.archives {
 		if a.path == path {
 			a.dead.Store(true)
 		}
+		left = left || !a.dead.Load()
 	}
 	p.views = nil
+	return left
 }
 
 // indexed reports whether every archive is complete, so that the store knows the whole run.

@@ -242,7 +242,9 @@ func (s *Session) start(ctx context.Context, path string, size int64) (offset, l
 // replaced forgets what was indexed of a stream that begins again.
 func (s *Session) replaced(stream int) {
 	if statuses := s.tailer.Streams(); stream < len(statuses) {
-		s.past.drop(statuses[stream].Path)
+		if left := s.past.drop(statuses[stream].Path); !left {
+			s.notes.recentNS.Store(0)
+		}
 	}
 }
 

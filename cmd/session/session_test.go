@@ -237,3 +237,70 @@ func TestDemoSessionIsLiveAndLeavesNothing(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// What the demo writes holds every invariant, over its seams too.
+func TestReplayedStreamHolds(t *testing.T) {
+	for _, recording := range testdata.Recordings() {
+		dir, _ := writeRounds(t, recording, 2)
+		run, err := rundir.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := &CheckReport{}
+		if err := report.AddRun(t.Context(), run); err != nil {
+			t.Fatal(err)
+		}
+		if report.Violated() || report.Unreadable() > 0 || report.Files[0].BadLines > 0 {
+			t.Errorf("%s: %+v", recording, report.Files[0])
+		}
+	}
+}
+
+// An index that is damaged or belongs to another stream is built anew.
+func TestForeignIndexIsNotBelieved(t *testing.T) {
+	dir, stream := writeRounds(t, "h200-tp1-literal", 2)
+	whole := open(t, dir, Options{})
+	wait(t, whole)
+	want := frame(t, whole, store.Query{Columns: 4}).Run.Counts.Steps
+	for name, index := range map[string]string{"zeros": strings.Repeat("\x00", 100_000), "text": "hello", "empty": ""} {
+		if err := os.WriteFile(stream+".opidx", []byte(index), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := open(t, dir, Options{wholeBytes: 1 << 20, recentBytes: 1 << 20})
+		wait(t, s)
+		if got := frame(t, s, store.Query{Columns: 4}).Run.Counts.Steps; got != want {
+			t.Errorf("%s: %d steps, want %d", name, got, want)
+		}
+	}
+}
+
+// A long file that is replaced by a short one is read from its start; what was indexed of the old one is asked no more.
+func TestLongStreamIsReplaced(t *testing.T) {
+	dir, stream := writeRounds(t, "h200-tp1-literal", 2)
+	ticks := make(chan time.Time)
+	s := open(t, dir, Options{Kind: KindLive, Ticks: ticks, wholeBytes: 1 << 20, recentBytes: 1 << 20})
+	wait(t, s)
+	first := frame(t, s, store.Query{Columns: 4}).Run.Counts.FirstNS
+	if _, err := s.Frame(t.Context(), store.Query{AtNS: first + 5_000_000_000, SpanNS: 1_000_000_000, Columns: 10}); err != nil {
+		t.Fatal(err)
+	}
+	other, err := testdata.Recording("h200-tp2-eager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(stream, other, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ticks <- time.Time{}
+	ticks <- time.Time{}
+	f := frame(t, s, store.Query{Columns: 4})
+	if n := len(f.Engines); n != 2 || f.Engines[1].Steps != 548 {
+		t.Errorf("%d engines: %+v", n, f.Engines)
+	}
+	if at, ok, err := s.AtStep(t.Context(), "dp0-pid3120", 500); !ok || err != nil {
+		t.Errorf("step 500 of the new file: %d, %t, %v", at, ok, err)
+	}
+	if d := s.Run(); !strings.Contains(strings.Join(d.Problems, "\n"), "opprof-v1") {
+		t.Errorf("problems: %q", d.Problems)
+	}
+}
