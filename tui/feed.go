@@ -7,19 +7,29 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/rundir"
+	"opprof/engine/serverlog"
 	"opprof/engine/store"
+	"opprof/engine/vllm"
 )
 
 // want is what the screen needs to see: the picture of the visible page, the moment under its cursor, the whole run for a scrubber,
 // and the newest state for the header. A nil query is not needed.
 type want struct {
 	main, cursor, overview, head *store.Query
+
+	log    *serverlog.Query // needs a LogSource
+	server bool             // the run's folder and metrics; needs a ServerSource
 }
 
 // picture is the answer to a want, in one piece: its frames belong together.
 type picture struct {
 	main, cursor, overview, head *store.Frame
 	run                          rundir.Description
+
+	log      *serverlog.View
+	contents *rundir.Contents
+	metrics  *vllm.Metrics
+	more     bool // the same question has a better answer at once: a search goes on
 }
 
 // pictureMsg brings a picture, or the reason why there is none.
@@ -91,5 +101,26 @@ func fetch(ctx context.Context, source Source, w want) (picture, error) {
 		}
 		*part.into = f
 	}
-	return p, nil
+	return p, fetchServer(ctx, source, w, &p)
+}
+
+// fetchServer asks for what does not come from the steps. What the source does not know is left out.
+func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
+	if from, ok := source.(LogSource); ok && w.log != nil {
+		v, err := from.Log(ctx, *w.log)
+		if err != nil {
+			return err
+		}
+		p.log, p.more = v, !v.Done
+	}
+	from, ok := source.(ServerSource)
+	if !ok || !w.server {
+		return nil
+	}
+	var err error
+	if p.contents, err = from.Contents(ctx); err != nil {
+		return err
+	}
+	p.metrics, err = from.Metrics(ctx)
+	return err
 }

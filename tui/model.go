@@ -60,7 +60,7 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 	}
 	run := source.Run()
 	m.run.Run = run
-	m.pages = []page{newBoard(ctx, source, run, opt)}
+	m.pages = append([]page{newBoard(ctx, source, run, opt)}, serverPages(ctx, source, run, opt)...)
 	return m, nil
 }
 
@@ -108,6 +108,12 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.say(string(msg))
 		return m, nil
+	case promptMsg:
+		m.prompt, m.stale = msg.prompt, true
+		return m, nil
+	case momentMsg:
+		m.visible = 0
+		return m, tea.Batch(m.page().receive(foundMsg{atNS: msg.atNS, ok: true, what: msg.what}), m.pull())
 	case tea.ResumeMsg:
 		m.stale = true
 		return m, m.pull()
@@ -146,7 +152,7 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 		}
 		m.page().take(m.asked, msg.picture)
 	}
-	if again {
+	if again || msg.more {
 		return m.pull()
 	}
 	return nil

@@ -62,6 +62,7 @@ func (m *Model) prompted(msg tea.KeyPressMsg) tea.Cmd {
 		case keys.Back:
 			m.prompt.change("")
 			m.prompt = nil
+			return m.pull()
 		case keys.Accept:
 			return m.accept()
 		}
@@ -73,7 +74,7 @@ func (m *Model) prompted(msg tea.KeyPressMsg) tea.Cmd {
 	default:
 		m.prompt.insert(msg.Text)
 	}
-	return nil
+	return m.pull()
 }
 
 func (m *Model) pasted(s string) {

@@ -60,6 +60,8 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 		return m.turn(int(key[0] - '1'))
 	case keys.Find:
 		m.prompt = m.goTo()
+	case keys.LogHere:
+		return m.showLog()
 	default:
 		cmd := m.page().press(b)
 		return tea.Batch(cmd, m.pull())

@@ -66,6 +66,7 @@ const (
 	PrevProblem ID = "prev-problem"
 	NextError   ID = "next-error"
 	PrevError   ID = "prev-error"
+	ToStep      ID = "to-step"
 	Level       ID = "level"
 	Around      ID = "around"
 	Wrap        ID = "wrap"
@@ -163,13 +164,14 @@ func lists() []Binding {
 		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: list, Footer: 20},
 		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
-		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextDialog), Footer: 40},
+		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextDialog), Footer: 40},
 	}
 }
 
 func serverLog() []Binding {
 	log := in(ContextLog)
 	return []Binding{
+		{ID: ToStep, Keys: []string{"enter"}, Help: "step", Long: "to the step that was completed when the line was written; L comes back", Group: GroupLog, Contexts: log, Footer: 40},
 		{ID: NextProblem, Keys: []string{"p"}, Help: "next warning", Long: "to the next warning or error", Group: GroupLog, Contexts: log, Footer: 25},
 		{ID: PrevProblem, Keys: []string{"P"}, Help: "previous warning", Long: "to the previous warning or error", Group: GroupLog, Contexts: log},
 		{ID: NextError, Keys: []string{"x"}, Help: "next error", Long: "to the next error", Group: GroupLog, Contexts: log, Footer: 26},

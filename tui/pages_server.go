@@ -1,0 +1,44 @@
+package tui
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"opprof/engine/rundir"
+)
+
+// promptMsg opens an input line for a page.
+type promptMsg struct{ prompt *prompt }
+
+// momentMsg goes to the step at a moment, on the page of the steps.
+type momentMsg struct {
+	atNS int64
+	what string
+}
+
+// serverPages are the pages about the server that a source can fill.
+func serverPages(ctx context.Context, source Source, run rundir.Description, opt Options) []page {
+	var pages []page
+	live := run.Kind != "finished"
+	if from, ok := source.(LogSource); ok {
+		pages = append(pages, newLogPage(ctx, from, live, opt))
+	}
+	return pages
+}
+
+// showLog goes to the log line that was written at the moment of the visible page.
+func (m *Model) showLog() tea.Cmd {
+	for i, p := range m.pages {
+		log, ok := p.(*logPage)
+		if !ok {
+			continue
+		}
+		if b, ok := m.page().(*board); ok && b.cursorNS() != 0 {
+			log.at(b.cursorNS())
+		}
+		return m.turn(i)
+	}
+	m.say("log: this run has none")
+	return nil
+}
