@@ -123,38 +123,37 @@ func (s *scanner) takeOther(b []byte) bool {
 	return false
 }
 
-// args finds the arguments that matter, in the order in which Kineto writes them, or anywhere.
-func (f *fields) args(b []byte, k kind) {
+// args finds the arguments that matter. Each is looked for behind the one before, as Kineto writes them, and then anywhere.
+func (f *fields) args(args []byte, k kind) {
 	if k == label || k == twin {
 		return
 	}
 	f.haveArgs = true
 	if k == launch {
-		f.correlation, _ = argument(b, keyCorr)
+		f.correlation, _ = number(after(args, args, keyCorr))
 		return
 	}
-	f.dev, b = argument(b, keyDevice)
-	f.stream, b = argument(b, keyStream)
-	f.correlation, b = argument(b, keyCorr)
-	f.grid, b = list(b, keyGrid)
-	f.block, _ = list(b, keyBlock)
+	b := args
+	f.dev, b = number(after(b, args, keyDevice))
+	f.stream, b = number(after(b, args, keyStream))
+	f.correlation, b = number(after(b, args, keyCorr))
+	f.grid, b = list(after(b, args, keyGrid))
+	f.block, _ = list(after(b, args, keyBlock))
 }
 
-// argument is the number after a key, and what follows it; all of b when the key is not there.
-func argument(b, key []byte) (value, rest []byte) {
-	i := bytes.Index(b, key)
-	if i < 0 {
-		return nil, b
+// after is what follows a key in b or else in all the arguments; nil when it is in neither.
+func after(b, args, key []byte) []byte {
+	if i := bytes.Index(b, key); i >= 0 {
+		return b[i+len(key):]
 	}
-	return number(b[i+len(key):])
+	if i := bytes.Index(args, key); i >= 0 {
+		return args[i+len(key):]
+	}
+	return nil
 }
 
-func list(b, key []byte) (value, rest []byte) {
-	i := bytes.Index(b, key)
-	if i < 0 {
-		return nil, b
-	}
-	b = b[i+len(key):]
+// list cuts what stands before a closing bracket off the front of b.
+func list(b []byte) (value, rest []byte) {
 	end := bytes.IndexByte(b, ']')
 	if end < 0 || end > 64 {
 		return nil, b
@@ -186,6 +185,9 @@ func (s *scanner) keep(k kind, class Class, ev []byte) string {
 		return fmt.Sprintf("the time of a %s event is not a number: ts %.32q", f.cat, f.ts)
 	}
 	dur, ok := parseNS(f.dur)
+	if isNanoseconds(f.ts) {
+		dur, ok = parseInt(f.dur)
+	}
 	if !ok && len(f.dur) > 0 {
 		return fmt.Sprintf("the duration of a %s event is not a number: dur %.32q", f.cat, f.dur)
 	}
@@ -193,10 +195,16 @@ func (s *scanner) keep(k kind, class Class, ev []byte) string {
 	case device:
 		return s.keepDevice(class, ts, dur)
 	case launch:
+		if len(s.t.Launches) >= s.o.MaxEvents {
+			return fmt.Sprintf("more than %d launches: the rest is not kept", s.o.MaxEvents)
+		}
 		if c, ok := parseUint32(f.correlation); ok && c != 0 {
 			s.t.Launches = append(s.t.Launches, Launch{StartNS: ts, DurNS: dur, Correlation: c, Name: s.name(f.name), Thread: s.thread(f.tid)})
 		}
 	case label, twin:
+		if len(s.t.Labels)+len(s.t.Twins) >= s.o.MaxEvents {
+			return fmt.Sprintf("more than %d ranges: the rest is not kept", s.o.MaxEvents)
+		}
 		pid, _ := parseInt(f.pid)
 		tid, _ := parseInt(f.tid)
 		l := Label{Name: s.name(f.name), StartNS: ts, DurNS: dur, PID: pid, TID: tid}
@@ -243,18 +251,24 @@ func (s *scanner) name(b []byte) int32 {
 	}
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	i, ok := s.names[text]
+	if !ok && s.nameBytes+len(text) > maxNameBytes {
+		return 0
+	}
 	if !ok {
+		s.nameBytes += len(text)
 		i = int32(len(s.t.Names))
 		s.t.Names = append(s.t.Names, text)
 		s.names[text] = i
 	}
-	s.names[string(b)] = i
+	if s.nameBytes += len(b); s.nameBytes < maxNameBytes {
+		s.names[string(b)] = i
+	}
 	return i
 }
 
 func (s *scanner) row(dev, stream []byte) uint16 {
-	d, _ := parseInt(dev)
-	n, _ := parseInt(stream)
+	d, _ := parseInt(digits(dev))
+	n, _ := parseInt(digits(stream))
 	key := Stream{Device: d, Stream: n}
 	if key == s.lastStream && len(s.t.Streams) > 0 {
 		return s.lastRow
@@ -270,6 +284,14 @@ func (s *scanner) row(dev, stream []byte) uint16 {
 	}
 	s.lastStream, s.lastRow = key, i
 	return i
+}
+
+// digits drops the word before a number: rows of 2021 are called "stream 7".
+func digits(b []byte) []byte {
+	if i := bytes.LastIndexByte(b, ' '); i >= 0 {
+		return b[i+1:]
+	}
+	return b
 }
 
 func (s *scanner) thread(tid []byte) uint16 {

@@ -17,8 +17,10 @@ func (s *scanner) events() {
 			}
 		case ']':
 			s.w.pos++
-			s.listClosed = true
-			return
+			if !damaged || s.ends() {
+				s.listClosed = true
+				return
+			}
 		default:
 			if !damaged {
 				s.fault(s.w.offset(), "expected an event, found %q", s.w.rest()[0])
@@ -28,6 +30,16 @@ func (s *scanner) events() {
 			s.skipTo('{', ']')
 		}
 	}
+}
+
+// ends reports whether the list that was just closed is the list of events, and not a bracket within damage: the outermost object goes on with
+// a key or closes, or the stream ends.
+func (s *scanner) ends() bool {
+	if !s.w.space() {
+		return true
+	}
+	c := s.w.rest()[0]
+	return c == '}' || c == '"'
 }
 
 // skipTo moves to the next of two bytes.

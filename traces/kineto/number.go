@@ -28,7 +28,7 @@ func parseNS(b []byte) (int64, bool) {
 		return 0, false
 	}
 	if i == len(b) {
-		if v < 1e17 {
+		if v < nanoseconds {
 			v *= 1000
 		}
 		return signed(v, neg), true
@@ -44,6 +44,19 @@ func parseNS(b []byte) (int64, bool) {
 		return parseExponent(b, neg)
 	}
 	return signed(v*1000+frac, neg), true
+}
+
+// nanoseconds is from where on a time without decimals is one of nanoseconds since 1970.
+const nanoseconds = 1e17
+
+// isNanoseconds reports whether an event's time, and so its duration, is in nanoseconds.
+func isNanoseconds(ts []byte) bool {
+	const length = 18 // digits of 1e17
+	if len(ts) < length || bytes.IndexByte(ts, '.') >= 0 {
+		return false
+	}
+	v, ok := parseInt(ts)
+	return ok && v >= nanoseconds
 }
 
 // thousandths reads decimals as thousandths, rounded half up.
@@ -89,6 +102,9 @@ func signed(v int64, neg bool) int64 {
 }
 
 func parseInt(b []byte) (int64, bool) {
+	if len(b) == 0 || len(b) > 32 {
+		return 0, false
+	}
 	v, err := strconv.ParseInt(string(bytes.Trim(b, `"`)), 10, 64)
 	return v, err == nil
 }

@@ -15,14 +15,15 @@ import (
 // Options bound what a reader takes. The zero value is the default.
 type Options struct {
 	MaxBytes  int64 // inflated bytes, against compression bombs; default 64 GiB
-	MaxEvents int   // kept device events; default 64 Mi (2 GiB packed)
+	MaxEvents int   // kept events of each kind: device events, launches, ranges; default 64 Mi (2 GiB of packed device events)
 }
 
 const (
 	defaultMaxBytes  = 64 << 30
 	defaultMaxEvents = 64 << 20
-	maxObject        = 4 << 20 // bytes of one event; a longer one is damage
-	maxFaults        = 100     // faults kept with offset and reason
+	maxObject        = 4 << 20   // bytes of one event; a longer one is damage
+	maxFaults        = 100       // faults kept with offset and reason
+	maxNameBytes     = 256 << 20 // bytes of distinct names; later names are not told apart from the first
 )
 
 var (
@@ -60,6 +61,7 @@ func Read(ctx context.Context, r io.Reader, name string, o Options) (*Trace, err
 		streams: map[Stream]uint16{}, threads: map[int64]uint16{}}
 	s.shape(Shape{})
 	s.top()
+	s.rest()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -68,13 +70,14 @@ func Read(ctx context.Context, r io.Reader, name string, o Options) (*Trace, err
 
 // scanner walks the stream once and fills the trace.
 type scanner struct {
-	w       *window
-	t       *Trace
-	o       Options
-	names   map[string]int32
-	shapes  map[Shape]int32
-	streams map[Stream]uint16
-	threads map[int64]uint16
+	w         *window
+	t         *Trace
+	o         Options
+	names     map[string]int32
+	nameBytes int
+	shapes    map[Shape]int32
+	streams   map[Stream]uint16
+	threads   map[int64]uint16
 
 	lastStream Stream // the row of the event before, which is most often the row of the next
 	lastRow    uint16
@@ -117,6 +120,23 @@ func (s *scanner) top() {
 	default:
 		s.fault(s.w.offset(), "expected { or [ at the start")
 		s.resyncTop()
+	}
+}
+
+// rest reads what follows the trace: nothing, as a rule, but the end of the compressed stream is checked there. A second export behind the
+// first is told, and not read: events of two windows must not be mixed.
+func (s *scanner) rest() {
+	if !s.inEvents {
+		return
+	}
+	if s.w.space() && s.t.Closed {
+		s.fault(s.w.offset(), "more follows the end of the trace, such as a second export: only the first is read")
+	}
+	for {
+		s.w.pos = len(s.w.buf)
+		if !s.w.fill() {
+			return
+		}
 	}
 }
 
@@ -230,6 +250,9 @@ func (s *scanner) finish() (*Trace, error) {
 	if !s.listClosed {
 		t.Truncated = true
 	}
+	if t.isAbsolute() {
+		t.BaseNS = 0
+	}
 	s.t.Rank = rankFromName(t.Name)
 	if !t.Rank.Known() && s.rankSeen >= 0 {
 		t.Rank.Global, t.Rank.From = s.rankSeen, "distributedInfo"
@@ -239,4 +262,17 @@ func (s *scanner) finish() (*Trace, error) {
 	})
 	t.markSuspect()
 	return t, nil
+}
+
+// isAbsolute reports whether the times are since 1970 already, whatever base the file names: within three months of its base a time stays
+// far below.
+func (t *Trace) isAbsolute() bool {
+	const since1970 = 1e17 // March 1973
+	switch {
+	case len(t.Labels) > 0:
+		return t.Labels[0].StartNS > since1970
+	case len(t.Launches) > 0:
+		return t.Launches[0].StartNS > since1970
+	}
+	return t.Events.Len() > 0 && t.Events.At(0).StartNS > since1970
 }

@@ -6,12 +6,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
-
 	"opprof/traces/family"
 	"opprof/traces/interval"
 	"opprof/traces/kineto"
+	"slices"
 )
 
 // Use is device time of one kind. Kernels of one stream overlap, so UnionNS <= SumNS and neither is derived from the other.
@@ -197,64 +195,6 @@ func twins(t *kineto.Trace) []label {
 	own, _ := ranges(t, most)
 	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
 	return own
-}
-
-// attribute finds the iteration of each event: the last whose range was open, or had been, when the work was launched.
-func (a *analysis) attribute() {
-	launched := make([]int32, len(a.t.Launches)) // device events by launch
-	for i := range a.t.Events.Len() {
-		if l, ok := a.t.Launches.Find(a.t.Events.At(i).Correlation); ok {
-			launched[l]++
-		}
-	}
-	graphNames := make([]bool, len(a.t.Names))
-	for i, name := range a.t.Names {
-		graphNames[i] = isGraphLaunch(name)
-	}
-	for i := range a.t.Events.Len() {
-		e := a.t.Events.At(i)
-		if l, ok := a.t.Launches.Find(e.Correlation); ok {
-			a.iter[i] = a.lastLabel(a.t.Launches[l].StartNS)
-			a.graph[i] = graphNames[a.t.Launches[l].Name] || launched[l] > graphEvents
-			continue
-		}
-		a.out.Unlaunched++
-		a.iter[i] = a.byTwin(e.StartNS)
-	}
-}
-
-// graphEvents is how many device events one correlation must stand for to be a graph launch where the launch's name does not tell.
-const graphEvents = 4
-
-func isGraphLaunch(name string) bool {
-	for _, prefix := range []string{"cudaGraphLaunch", "cuGraphLaunch", "hipGraphLaunch"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
-}
-
-// lastLabel is the last label that starts at or before a time; -1 before the first.
-func (a *analysis) lastLabel(at int64) int32 {
-	i, found := slices.BinarySearchFunc(a.labels, at, func(l label, at int64) int { return cmp.Compare(l.span.Start, at) })
-	if !found {
-		i--
-	}
-	return int32(i)
-}
-
-// byTwin places work whose launch is not in the trace: in the iteration whose device-side range holds its start, else in that of the last
-// range that began before it, on the device where there are ranges and on the CPU where there are none.
-func (a *analysis) byTwin(at int64) int32 {
-	if len(a.twins) != len(a.labels) {
-		return a.lastLabel(at)
-	}
-	i, found := slices.BinarySearchFunc(a.twins, at, func(l label, at int64) int { return cmp.Compare(l.span.Start, at) })
-	if !found {
-		i--
-	}
-	return int32(i)
 }
 
 // order sorts the events that count by start.
