@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/rundir"
+	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/tui/chart"
 	"opprof/tui/keys"
@@ -35,9 +36,10 @@ type board struct {
 	shown    shown // what is on the screen
 	newest   *store.Frame
 	overview *store.Frame
-	spread   int  // width of the screen that the overview was asked for
-	answered want // of the picture that is shown
-	asked    int  // wants so far
+	said     *serverlog.Line // last line of the server log before the cursor; nil when there is none
+	spread   int             // width of the screen that the overview was asked for
+	answered want            // of the picture that is shown
+	asked    int             // wants so far
 
 	focus     layout.ID
 	maximised bool
@@ -103,6 +105,7 @@ func (b *board) want() want {
 	}
 	if !b.frozen && b.time.cursorNS != 0 {
 		w.cursor = &store.Query{Engine: b.engine, AtNS: b.time.cursorNS, SpanNS: int64(time.Second), Columns: 1, NowNS: now}
+		w.log = &serverlog.Query{Goto: serverlog.Goto{AtNS: b.time.cursorNS}}
 	}
 	if b.live && (b.frozen || !b.time.following()) {
 		w.head = &store.Query{SpanNS: int64(time.Second), Columns: 1, NowNS: now}
@@ -172,6 +175,9 @@ func (b *board) take(w want, p picture) {
 	}
 	if p.overview != nil {
 		b.overview = p.overview
+	}
+	if w.log != nil {
+		b.said = lineAt(p.log)
 	}
 	if p.main != nil && !b.frozen {
 		b.show(w, p)

@@ -7,6 +7,7 @@ import (
 	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/layout"
+	"opprof/tui/panel"
 	"opprof/tui/theme"
 )
 
@@ -126,6 +127,11 @@ func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
 func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
 	g.Text(1, 0, g.W(), unit.ClockSeconds(f.FromNS, b.zone), theme.RoleAxis)
 	g.TextRight(0, 0, g.W()-1, unit.ClockSeconds(f.ToNS, b.zone), theme.RoleAxis)
+	if b.said != nil && b.time.cursorNS != 0 {
+		const ends = 10 // a clock and a blank on either side
+		panel.LogLine(g.Sub(chart.Rect{X: ends, W: g.W() - 2*ends, H: 1}), b.said)
+		return
+	}
 	legend := []chart.Span{
 		{S: "steps  ", Role: theme.RolePeriod}, {S: "w", Role: theme.RoleWindow}, {S: " window  ", Role: theme.RoleDim},
 		{S: "s", Role: theme.RoleWarn}, {S: " stall  ", Role: theme.RoleDim}, {S: "p", Role: theme.RolePreempt}, {S: " preemption", Role: theme.RoleDim},

@@ -27,6 +27,7 @@ type picture struct {
 	run                          rundir.Description
 
 	log      *serverlog.View
+	logErr   error // why there is none; what the steps tell does not depend on it
 	contents *rundir.Contents
 	metrics  *vllm.Metrics
 	more     bool // the same question has a better answer at once: a search goes on
@@ -107,11 +108,8 @@ func fetch(ctx context.Context, source Source, w want) (picture, error) {
 // fetchServer asks for what does not come from the steps. What the source does not know is left out.
 func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 	if from, ok := source.(LogSource); ok && w.log != nil {
-		v, err := from.Log(ctx, *w.log)
-		if err != nil {
-			return err
-		}
-		p.log, p.more = v, !v.Done
+		p.log, p.logErr = from.Log(ctx, *w.log)
+		p.more = p.log != nil && !p.log.Done
 	}
 	from, ok := source.(ServerSource)
 	if !ok || !w.server {

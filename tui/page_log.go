@@ -37,6 +37,7 @@ type logPage struct {
 
 	view   *serverlog.View
 	asked  serverlog.Query // that view answers
+	err    error           // why there is no newer view
 	cursor int             // index into view.Lines
 	top    int             // index of the first line on the screen
 	prompt *prompt         // the filter's, while it is open
@@ -120,6 +121,9 @@ func (p *logPage) settled(q serverlog.Query) bool {
 }
 
 func (p *logPage) take(w want, pic picture) {
+	if w.log != nil {
+		p.err = pic.logErr
+	}
 	if pic.log == nil || w.log == nil {
 		return
 	}

@@ -20,6 +20,9 @@ func (p *logPage) draw(g *chart.Grid) {
 
 func (p *logPage) drawLines(g *chart.Grid) {
 	title, right := p.heading(g.W())
+	if p.err != nil {
+		title = p.err.Error()
+	}
 	inside := g.Box(title, right, !p.onFacts)
 	switch {
 	case p.view == nil:

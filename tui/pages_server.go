@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/rundir"
+	"opprof/engine/serverlog"
 )
 
 // promptMsg opens an input line for a page.
@@ -24,7 +25,18 @@ func serverPages(ctx context.Context, source Source, run rundir.Description, opt
 	if from, ok := source.(LogSource); ok {
 		pages = append(pages, newLogPage(ctx, from, live, opt))
 	}
+	if _, ok := source.(ServerSource); ok {
+		pages = append(pages, newServerPage(live, opt))
+	}
 	return pages
+}
+
+// lineAt is the line that a view stands at, if its time is known.
+func lineAt(v *serverlog.View) *serverlog.Line {
+	if v == nil || v.Cursor < 0 || v.Lines[v.Cursor].WallNS == 0 {
+		return nil
+	}
+	return &v.Lines[v.Cursor]
 }
 
 // showLog goes to the log line that was written at the moment of the visible page.

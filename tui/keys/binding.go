@@ -18,6 +18,7 @@ const (
 	ContextAny    Context = "any"    // every page
 	ContextCharts Context = "charts" // pages whose panels share a time axis: live and review
 	ContextList   Context = "list"   // a list or text that scrolls
+	ContextText   Context = "text"   // a text that scrolls and has nothing to open
 	ContextLog    Context = "log"    // the server's log
 	ContextDialog Context = "dialog" // a question or an input line; nothing else is read there
 	ContextHelp   Context = "help"   // the help overlay

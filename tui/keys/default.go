@@ -153,7 +153,7 @@ func jumps() []Binding {
 }
 
 func lists() []Binding {
-	list := in(ContextList, ContextLog, ContextHelp)
+	list := in(ContextList, ContextLog, ContextText, ContextHelp)
 	return []Binding{
 		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list},
 		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list},
@@ -161,7 +161,7 @@ func lists() []Binding {
 		{ID: PageUp, Keys: []string{"pgup", "ctrl+u"}, Show: "pgup ^U", Help: "page up", Long: "a page up", Group: GroupLists, Contexts: list},
 		{ID: Top, Keys: []string{"home", "g"}, Help: "top", Long: "to the first line", Group: GroupLists, Contexts: list},
 		{ID: Bottom, Keys: []string{"end", "G"}, Help: "bottom", Long: "to the last line", Group: GroupLists, Contexts: list},
-		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: list, Footer: 20},
+		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextHelp), Footer: 20},
 		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextDialog), Footer: 40},

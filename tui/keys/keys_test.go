@@ -12,7 +12,7 @@ import (
 )
 
 func contexts() []keys.Context {
-	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextDialog, keys.ContextHelp}
+	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextDialog, keys.ContextHelp}
 }
 
 func TestEveryBindingIsComplete(t *testing.T) {

@@ -30,10 +30,13 @@ const (
 	sourceColumns  = 26
 )
 
+// narrow is the width below which processes have short names.
+const narrow = 100
+
 // head is the width of what stands before the message.
 func (p LogLines) head(w int) int {
-	if w < 90 {
-		return timeColumns + levelColumns + processColumns - 3
+	if w < narrow {
+		return timeColumns + levelColumns + processColumns - 4
 	}
 	return timeColumns + levelColumns + processColumns
 }
@@ -81,7 +84,7 @@ func (p LogLines) line(g *chart.Grid, l *serverlog.Line) {
 	g.SetAttr(timeColumns+2, 0, letter, role, theme.Bold)
 	x := timeColumns + levelColumns
 	head := p.head(g.W())
-	g.Text(x, 0, head-x-1, shortProcess(l.Process), theme.RoleDim)
+	g.Text(x, 0, head-x-1, processName(l.Process, g.W()), theme.RoleDim)
 	p.message(g.Sub(chart.Rect{X: head, W: g.W() - head, H: g.H()}), l, text)
 }
 
@@ -136,18 +139,21 @@ func (p LogLines) message(g *chart.Grid, l *serverlog.Line, role theme.Role) {
 			g.Set(x, y, runes[i], role)
 		}
 	}
-	if used := len(runes) - from; g.H() == 1 && l.Source != "" && used+2+sourceColumns <= w {
+	if used := len(runes) - from; g.H() == 1 && l.Source != "" && l.Head == 0 && used+2+sourceColumns <= w {
 		g.TextRight(w-sourceColumns, 0, sourceColumns, l.Source, theme.RoleDim)
 	}
 }
 
-// shortProcess is what tells a process from the others: EngineCore_DP1 is Engine_DP1.
-func shortProcess(name string) string {
-	if rest, ok := strings.CutPrefix(name, "EngineCore_"); ok {
-		return "Engine_" + rest
+// processName is what tells a process from the others, in as much room as there is: EngineCore_DP1 is Engine_DP1, or Core_DP1.
+func processName(name string, w int) string {
+	short := [][2]string{{"EngineCore_", "Engine_"}, {"ApiServer", "API"}}
+	if w < narrow {
+		short = [][2]string{{"EngineCore", "Core"}, {"APIServer", "API"}, {"ApiServer", "API"}, {"Worker_", ""}}
 	}
-	if rest, ok := strings.CutPrefix(name, "ApiServer"); ok {
-		return "API" + rest
+	for _, s := range short {
+		if rest, ok := strings.CutPrefix(name, s[0]); ok {
+			return s[1] + rest
+		}
 	}
 	return name
 }
@@ -179,7 +185,11 @@ func levelRole(level vllm.Level) theme.Role {
 	return theme.RoleDim
 }
 
-// LogLine is one line in short: time, level and message.
-func LogLine(g *chart.Grid, l *serverlog.Line, zone *time.Location) {
-	LogLines{Lines: []serverlog.Line{*l}, Cursor: -1, Zone: zone}.Draw(g)
+// LogLine writes one line in short: level, process and message, as far as there is room.
+func LogLine(g *chart.Grid, l *serverlog.Line) {
+	mark, letter := LevelMark(&g.Glyphs, l.Severity)
+	role := levelRole(l.Severity)
+	g.Spans(0, 0, g.W(), chart.Span{S: "L", Role: theme.RoleKey}, chart.Span{S: " log  ", Role: theme.RoleDim},
+		chart.Span{S: strings.TrimSpace(string(mark)+" "+string(letter)) + " ", Role: role, Attr: theme.Bold},
+		chart.Span{S: processName(l.Process, 0) + "  ", Role: theme.RoleDim}, chart.Span{S: l.Message, Role: theme.RoleText})
 }
