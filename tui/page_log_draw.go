@@ -89,7 +89,7 @@ func (p *logPage) heading(w int) (title, right string) {
 			title += " among all"
 		}
 	} else {
-		title += "  " + unit.Count(s.Lines) + " lines  " + unit.Bytes(s.Read)
+		title += "  lines " + unit.Count(s.Lines) + "  " + unit.Bytes(s.Read)
 	}
 	if s.Behind() > 1<<20 {
 		title += "  reading " + unit.Share(s.Read, s.Size)
@@ -97,8 +97,10 @@ func (p *logPage) heading(w int) (title, right string) {
 	if s.Gone {
 		title += "  file deleted"
 	}
-	if s.Restarts > 0 && w >= 120 {
+	if s.Restarts > 0 && w >= factsOffered {
 		title += "  " + s.Restart
+	} else if s.Restarts > 0 {
+		title += "  read again"
 	}
 	problems := "warnings " + unit.Short(s.Problems()-s.Errors()) + "  errors " + unit.Short(s.Errors()) + "  "
 	where := "line " + unit.Count(p.lineNumber())

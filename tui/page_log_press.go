@@ -157,7 +157,9 @@ func (p *logPage) back() {
 // ask opens the filter's prompt. Lines are filtered while it is typed.
 func (p *logPage) ask() tea.Cmd {
 	const usage = "text, or /expression/   enter keeps   esc clears"
-	q := &prompt{label: "filter ", text: p.filter.Text, hint: usage, accept: func(string) (tea.Cmd, error) { return nil, p.filter.Check() }}
+	q := &prompt{label: "filter ", text: p.filter.Text, hint: usage, accept: func(text string) (tea.Cmd, error) {
+		return nil, serverlog.Filter{Text: text}.Check()
+	}}
 	q.edited = func(text string) {
 		f := serverlog.Filter{Text: text, Level: p.filter.Level}
 		if err := f.Check(); err != nil {

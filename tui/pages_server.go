@@ -46,8 +46,10 @@ func (m *Model) showLog() tea.Cmd {
 		if !ok {
 			continue
 		}
-		if b, ok := m.page().(*board); ok && b.cursorNS() != 0 {
-			log.at(b.cursorNS())
+		if b, ok := m.page().(*board); ok && b.time.cursorNS != 0 {
+			log.at(b.time.cursorNS)
+		} else if ok && b.cursorNS() != 0 && !b.live {
+			log.at(b.cursorNS()) // a live log is followed, as the steps are
 		}
 		return m.turn(i)
 	}

@@ -3,7 +3,6 @@
 package audit
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 
@@ -121,13 +120,12 @@ func (c *comparison) add(r Row, slack int64) {
 	case math.Abs(*r.Layer1-*r.Server) <= float64(slack):
 		r.Verdict, r.Why = Near, "each of "+unit.Count(slack)+" resumed requests may count one token more or less"
 	case *r.Layer1 < *r.Server:
-		r.Verdict, r.Why = Differs, fmt.Sprintf("Layer 1 has %s of it and shows no gap: is the snapshot newer than the last step that was read?", share(*r.Layer1, *r.Server))
+		r.Verdict, r.Why = Differs, "Layer 1 has less and shows no gap: is the snapshot newer than the last step that was read?"
 		if c.lacks != "" {
-			r.Verdict, r.Why = Explained, fmt.Sprintf("Layer 1 has %s of it: %s", share(*r.Layer1, *r.Server), c.lacks)
+			r.Verdict, r.Why = Explained, "Layer 1 has less: "+c.lacks
 		}
 	default:
-		r.Verdict = Differs
-		r.Why = fmt.Sprintf("Layer 1 has %s more: is the snapshot older than the last steps?", unit.Count(int64(*r.Layer1-*r.Server)))
+		r.Verdict, r.Why = Differs, "Layer 1 has more: is the snapshot older than the last steps?"
 	}
 	c.rows = append(c.rows, r)
 }
@@ -139,7 +137,13 @@ func missing(r *Row) string {
 	return "the records do not tell it"
 }
 
-func share(part, whole float64) string { return unit.Percent(part / whole) }
+// Share is what Layer 1 has of the server's count, as a share of it; ok is false where that makes no sense.
+func (r *Row) Share() (share float64, ok bool) {
+	if r.Layer1 == nil || r.Server == nil || *r.Server <= 0 {
+		return 0, false
+	}
+	return *r.Layer1 / *r.Server, true
+}
 
 // promptTokens are those that were computed, not found in a cache.
 func (c *comparison) promptTokens() {

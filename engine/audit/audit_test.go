@@ -92,12 +92,12 @@ func TestVerdicts(t *testing.T) {
 		{"two engines are summed", metric + "{engine=\"0\"} 2\n" + metric + "{engine=\"1\"} 3", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{}, 1, Same, ""},
 		{"not in the snapshot", "x 1", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{}, 1, Unknown, "no " + metric},
 		{"no step read", metric + " 5", store.Counts{}, store.Loss{}, 0, Unknown, "do not tell"},
-		{"less without a reason", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{}, 1, Differs, "50.0 %"},
+		{"less without a reason", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{}, 1, Differs, "newer"},
 		{"less with a gap", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{Gaps: 3}, 1, Explained, "3 times"},
 		{"less with drops", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{Dropped: 7}, 1, Explained, "dropped 7"},
 		{"less with bad lines", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{BadLines: 2}, 1, Explained, "2 lines"},
 		{"less from the middle on", metric + " 10", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{}, 77, Explained, "step 77"},
-		{"more", metric + " 4", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{Gaps: 3}, 1, Differs, "1 more"},
+		{"more", metric + " 4", store.Counts{Steps: 9, Preemptions: 5}, store.Loss{Gaps: 3}, 1, Differs, "older"},
 	}
 	for _, tt := range tests {
 		f := &store.Frame{Run: store.Summary{Counts: tt.counts}, Loss: tt.loss}

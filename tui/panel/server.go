@@ -190,35 +190,50 @@ func AuditHeight(s *Server) int { return len(s.Audit) + 1 }
 // DrawAudit draws the figures of Layer 1 beside those of the server.
 func DrawAudit(g *chart.Grid, s *Server) {
 	if s.Audit == nil {
-		note(g, 0, "no "+rundir.MetricsName+" in the run's folder: the server's own counts are not known")
+		note(g, 0, "no "+rundir.MetricsName+" in the run's folder")
 		return
 	}
-	columns := []tableColumn{{head: "figure"}, {head: "Layer 1", right: true}, {head: "server", right: true}, {head: "verdict"}, {head: "unit"}, {head: "metric of the server"}}
+	columns := []tableColumn{{head: "figure"}, {head: "Layer 1", right: true}, {head: "server", right: true}, {head: "share", right: true}, {head: "verdict"}, {head: "unit"}, {head: "metric of the server"}}
 	rows := make([][]cell, len(s.Audit))
 	for i := range s.Audit {
 		r := &s.Audit[i]
 		mark, role := VerdictMark(g.Glyphs, r.Verdict)
 		rows[i] = []cell{
-			{r.Name, theme.RoleText}, {figure(r.Layer1), theme.RoleText}, {figure(r.Server), theme.RoleText},
+			{r.Name, theme.RoleText}, {figure(r.Layer1), theme.RoleText}, {figure(r.Server), theme.RoleText}, {shareOf(r), theme.RoleDim},
 			{string(mark) + " " + r.Verdict.String(), role}, {r.Unit, theme.RoleDim}, {r.Metric, theme.RoleDim},
 		}
 	}
 	table(g, columns, rows, "")
 }
 
-// AuditReasons say why figures are not the same.
+// AuditReasons say why figures are not the same, each reason once with the figures that it holds for.
 func AuditReasons(s *Server) []Row {
 	var rows []Row
+	names := map[string][]string{} // by reason
 	for i := range s.Audit {
 		if r := &s.Audit[i]; r.Why != "" {
-			_, role := VerdictMark(theme.UnicodeGlyphs(), r.Verdict)
-			if r.Verdict != audit.Differs {
-				role = theme.RoleText // the mark in the table is loud enough
-			}
-			rows = append(rows, Row{Name: r.Name, Value: r.Why, Role: role})
+			names[r.Why] = append(names[r.Why], r.Name)
 		}
 	}
+	for i := range s.Audit {
+		r := &s.Audit[i]
+		if len(names[r.Why]) == 0 || names[r.Why][0] != r.Name {
+			continue
+		}
+		row := Row{Name: r.Verdict.String(), Value: strings.Join(names[r.Why], ", ") + ": " + r.Why}
+		if r.Verdict == audit.Differs {
+			row.Role = theme.RoleBad // the mark in the table is loud enough for all others
+		}
+		rows = append(rows, row)
+	}
 	return rows
+}
+
+func shareOf(r *audit.Row) string {
+	if share, ok := r.Share(); ok {
+		return unit.Percent(share)
+	}
+	return unit.Unknown
 }
 
 func figure(v *float64) string {
