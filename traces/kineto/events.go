@@ -4,7 +4,7 @@ import "bytes"
 
 // events walks the event list, one object after the other, until its bracket closes or the stream ends.
 func (s *scanner) events() {
-	s.inEvents = true
+	s.inEvents, s.look = true, firstLook
 	s.layout()
 	damaged := false
 	for s.w.space() {
@@ -95,6 +95,7 @@ func (s *scanner) object() bool {
 			n += len(s.closer)
 			if s.take(s.w.rest()[:n]) {
 				s.w.pos += n
+				s.inARow = 0
 				return true
 			}
 		}
@@ -102,13 +103,19 @@ func (s *scanner) object() bool {
 	return s.matched()
 }
 
-// firstLook is how much of an event is searched for its end before a swallowed neighbour is looked for.
-const firstLook = 64 << 10
+const (
+	// firstLook is how much of an event is searched for its end before a swallowed neighbour is looked for. Each failure halves it, down to
+	// shortLook, so that a stretch of nothing but openings costs time in proportion to its length.
+	firstLook = 64 << 10
+	shortLook = 1 << 10
+	// maxFaultsInARow is how many damaged events one after the other end the reading: what follows is not a trace.
+	maxFaultsInARow = 1 << 16
+)
 
 // matched cuts the event by its braces. Where a bare quote turns strings inside out, the next event's opening is the way back.
 func (s *scanner) matched() bool {
 	start := s.w.offset()
-	n := s.boundedLen(firstLook)
+	n := s.boundedLen(s.look)
 	if n < 0 && s.nextOpening(s.w.rest()) < 0 {
 		n = s.boundedLen(maxObject)
 	}
@@ -116,6 +123,7 @@ func (s *scanner) matched() bool {
 		why := s.generic(s.w.rest()[:n])
 		if why == "" {
 			s.w.pos += n
+			s.look, s.inARow = firstLook, 0
 			return true
 		}
 		if cut := s.nextOpening(s.w.rest()[:n]); cut > 0 {
@@ -125,9 +133,15 @@ func (s *scanner) matched() bool {
 		s.w.pos += n
 		return true
 	}
+	s.look = max(s.look/2, shortLook)
 	if cut := s.nextOpening(s.w.rest()); cut > 0 {
 		s.fault(start, "an event's quotes or braces do not match")
 		s.w.pos += cut
+		if s.inARow++; s.inARow > maxFaultsInARow {
+			s.fault(start, "nothing but damage for %d events: the rest is not read", s.inARow)
+			s.w.pos = len(s.w.buf)
+			return false
+		}
 		return true
 	}
 	if s.w.eof {

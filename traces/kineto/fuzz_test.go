@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"path/filepath"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
 	"pgregory.net/rapid"
 )
 
@@ -15,6 +17,17 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(compact(kernelCompact("k", "1.000", "1.000", 1))))
 	f.Add([]byte(`{"traceEvents":[{"ph":"X","cat":"kernel","name":"a"b","ts":1,"dur":2}]}`))
 	f.Add([]byte("{\"traceEvents\": [\n {\n  \"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"\\"))
+	faults, err := filepath.Glob(filepath.Join("testdata", "faults", "*.txtar"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, path := range faults {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(archive.Files[0].Data)
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		tr, err := Read(context.Background(), bytes.NewReader(data), "rank0", Options{MaxBytes: 1 << 20})
 		if err != nil {

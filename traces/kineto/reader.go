@@ -85,6 +85,8 @@ type scanner struct {
 	inEvents   bool // the event list was found
 	listClosed bool
 	rankSeen   int64
+	look       int    // how much of an event that does not end is looked at first
+	inARow     int    // damaged events since the last good one
 	opening    []byte // key that opens the first event, quoted
 	closer     []byte // newline, indentation and brace that close an event in this file; nil when the layout has no such line
 }

@@ -18,6 +18,9 @@ const (
 	ExpertCombine
 	MLP
 	LMHead
+	QKNorm
+	LayerNorm
+	Activation
 )
 
 var roles = [...]struct{ name, reason string }{
@@ -28,6 +31,9 @@ var roles = [...]struct{ name, reason string }{
 	{"expert_combine", "the reduction right after the experts' last GEMM"},
 	{"mlp", "a dense GEMM between attention layers"},
 	{"lm_head", "the last dense GEMM of the iteration, after the last layer"},
+	{"qk_norm_rope", "a kernel of no name between the query's GEMM and attention: norm and rotary embedding"},
+	{"layer_norm", "a kernel of no name where a layer's norm must be, and no named norm there"},
+	{"activation", "a kernel of no name between the two GEMMs of a feed-forward part"},
 }
 
 // String is the role's name; "" for NoRole.
@@ -70,6 +76,7 @@ func (a *analysis) positionIn(events []int32) {
 		}
 	}
 	a.combines(events)
+	a.gaps(events)
 }
 
 // runs cuts an iteration's work into runs of dense GEMMs with what stands around them.
@@ -159,7 +166,10 @@ func isReduction(name string) bool {
 
 func (a *analysis) setRole(i int32, r Role) {
 	a.role[i] = r
-	if r == RouterGate || r == ExpertCombine {
+	switch r {
+	case RouterGate, ExpertCombine:
 		a.fam[i] = family.Router
+	case QKNorm, LayerNorm, Activation:
+		a.fam[i] = family.NormAct
 	}
 }
