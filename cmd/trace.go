@@ -19,6 +19,7 @@ type traceOptions struct {
 	json, csv, markdown bool
 	top                 int
 	rules               string
+	taxonomy            []string
 }
 
 func newTrace(env *Env) *cobra.Command {
@@ -50,6 +51,7 @@ What is damaged is left out, counted and named; what no rule knows is shown as u
 	c.Flags().BoolVar(&o.markdown, "md", false, "print the tables as Markdown")
 	c.Flags().IntVar(&o.top, "top", 10, "kernels listed for each rank; 0 lists all")
 	c.Flags().StringVar(&o.rules, "rules", "", "a TOML `file` of kernel rules that are tried before the built-in ones")
+	c.Flags().StringArrayVar(&o.taxonomy, "taxonomy", nil, "a `path` with a window of the same model with cudagraph_mode=NONE, which teaches places in the layer; may be given again")
 	c.MarkFlagsMutuallyExclusive("json", "csv", "md")
 	return c
 }
@@ -70,6 +72,13 @@ func (o *traceOptions) run(ctx context.Context, env *Env, args []string) error {
 	}
 	if len(in.Traces) == 0 {
 		return fmt.Errorf("cannot find traces (*.pt.trace.json or *.pt.trace.json.gz) in %s", args[0])
+	}
+	for _, arg := range o.taxonomy {
+		var teaching capture.Input
+		if err := env.addTraces(&teaching, arg); err != nil {
+			return err
+		}
+		in.Taxonomy = append(in.Taxonomy, teaching.Traces...)
 	}
 	restore := spareMemory(env)
 	defer restore()

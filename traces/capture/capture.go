@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -23,6 +24,7 @@ type Input struct {
 	Traces   []string // trace files
 	Streams  []string // Layer-1 streams of the same run; none leaves windows unjoined
 	Rules    *family.Rules
+	Taxonomy []string           // traces of windows without CUDA graphs of the same model, read only for the places of kernels that they teach
 	Parallel int                // files read at once; 0 is one a processor
 	Progress func(done, of int) // called after each file, from any goroutine; may be nil
 }
@@ -42,7 +44,8 @@ type Failure struct {
 
 // Load reads all files. A file that fails is listed and does not keep the others from being shown; an error means that ctx ended.
 func Load(ctx context.Context, in Input) (*Capture, error) {
-	files := readAll(ctx, in)
+	files := readAll(ctx, in, in.Traces, nil)
+	teach(ctx, in, files)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -72,24 +75,55 @@ type file struct {
 	err       error
 }
 
-func readAll(ctx context.Context, in Input) []file {
-	out := make([]file, len(in.Traces))
+// teach learns the places of nameless kernels from the taxonomy's traces, and from those of the same folder as a file, and reads the files
+// again that this helps. In most windows a kernel's neighbours tell its place, and nothing is read twice.
+func teach(ctx context.Context, in Input, files []file) {
+	taxonomy := rank.Taxonomy{}
+	for _, f := range readAll(ctx, in, in.Taxonomy, nil) {
+		if f.breakdown != nil {
+			taxonomy.Add(f.breakdown.Teach())
+		}
+	}
+	folders := map[string]rank.Taxonomy{}
+	for i, f := range files {
+		if f.breakdown == nil {
+			continue
+		}
+		dir := filepath.Dir(in.Traces[i])
+		if folders[dir] == nil {
+			folders[dir] = maps.Clone(taxonomy)
+		}
+		folders[dir].Add(f.breakdown.Teach())
+	}
+	for i, f := range files {
+		if f.breakdown == nil {
+			continue
+		}
+		if known := folders[filepath.Dir(in.Traces[i])]; known.Helps(f.breakdown) {
+			files[i] = readOne(ctx, in.Traces[i], in.Rules, known)
+		}
+	}
+}
+
+// readAll reads files side by side, in the order of paths.
+func readAll(ctx context.Context, in Input, paths []string, taxonomy rank.Taxonomy) []file {
+	out := make([]file, len(paths))
 	parallel := cmp.Or(in.Parallel, runtime.GOMAXPROCS(0))
 	slots := make(chan struct{}, parallel)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
-	for i, path := range in.Traces {
+	for i, path := range paths {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			out[i] = readOne(ctx, path, in.Rules)
+			out[i] = readOne(ctx, path, in.Rules, taxonomy)
 			if in.Progress != nil {
 				mu.Lock()
 				done++
 				n := done
 				mu.Unlock()
-				in.Progress(n, len(in.Traces))
+				in.Progress(n, len(paths))
 			}
 		})
 	}
@@ -97,7 +131,7 @@ func readAll(ctx context.Context, in Input) []file {
 	return out
 }
 
-func readOne(ctx context.Context, path string, rules *family.Rules) file {
+func readOne(ctx context.Context, path string, rules *family.Rules, taxonomy rank.Taxonomy) file {
 	t, err := kineto.Open(ctx, path, kineto.Options{})
 	if err != nil {
 		return file{err: err}
@@ -105,7 +139,7 @@ func readOne(ctx context.Context, path string, rules *family.Rules) file {
 	if why := foreign(t); why != "" {
 		return file{err: fmt.Errorf("%s: %w: %s", path, ErrForeign, why)}
 	}
-	return file{breakdown: rank.Analyse(t, rules)}
+	return file{breakdown: rank.Analyse(t, rules, taxonomy)}
 }
 
 // ErrForeign says that a file is a trace, but not one of a serving window.

@@ -88,18 +88,22 @@ type KernelUse struct {
 	Grid     [3]int32 // of the longest launch
 	Block    [3]int32
 	Variants int // distinct launch shapes
+
+	nameless bool // the name says only who made it
 }
 
 // WarmupIterations is how many iterations at the start of a window are marked: the first pays for the profiler's start, and the queue
 // behind it has not settled before the third.
 const WarmupIterations = 2
 
-// Analyse breaks a trace down.
-func Analyse(t *kineto.Trace, rules *family.Rules) *Breakdown {
+// Analyse breaks a trace down. taxonomy may be nil.
+func Analyse(t *kineto.Trace, rules *family.Rules, taxonomy Taxonomy) *Breakdown {
 	a := newAnalysis(t, rules)
+	a.taxonomy = taxonomy
 	a.attribute()
 	a.order()
 	a.position()
+	a.taught()
 	a.measure()
 	a.kernels()
 	a.out.Mode = modeOf(t, a.out)
@@ -118,6 +122,9 @@ type analysis struct {
 	sorted   []int32          // events that count, by start
 	role     []Role           // of each event
 	fam      []family.Family  // of each event, after position
+
+	taxonomy     Taxonomy
+	fromTaxonomy map[int32]bool // names whose place was taught
 }
 
 type label struct {
@@ -130,7 +137,7 @@ func newAnalysis(t *kineto.Trace, rules *family.Rules) *analysis {
 	a := &analysis{t: t, out: &Breakdown{Rank: t.Rank, File: t.Name, World: t.World, Faults: t.FaultCount, Truncated: t.Truncated,
 		Device: t.Metadata.Device, CPUOps: t.CPUOps},
 		verdicts: make([]family.Verdict, len(t.Names)), iter: make([]int32, n), graph: make([]bool, n),
-		role: make([]Role, n), fam: make([]family.Family, n)}
+		role: make([]Role, n), fam: make([]family.Family, n), fromTaxonomy: map[int32]bool{}}
 	for i, name := range t.Names {
 		a.verdicts[i] = rules.Classify(name)
 	}
@@ -211,7 +218,13 @@ func (a *analysis) order() {
 		a.fam[i] = a.familyOf(e)
 	}
 	slices.SortStableFunc(a.sorted, func(x, y int32) int {
-		return cmp.Compare(a.t.Events.At(int(x)).StartNS, a.t.Events.At(int(y)).StartNS)
+		p, q := a.t.Events.At(int(x)), a.t.Events.At(int(y))
+		if c := cmp.Compare(p.StartNS, q.StartNS); c != 0 {
+			return c
+		}
+		// The order of the file must not matter where starts are equal.
+		return cmp.Or(cmp.Compare(p.Correlation, q.Correlation), cmp.Compare(p.DurNS, q.DurNS), cmp.Compare(a.t.Names[p.Name], a.t.Names[q.Name]),
+			cmp.Compare(p.Stream, q.Stream))
 	})
 }
 

@@ -172,7 +172,8 @@ func largest(m map[int32]int64) int32 {
 }
 
 func (a *analysis) kernelUse(name int32, role Role, events []int32) KernelUse {
-	v := KernelUse{Name: a.t.Names[name], Verdict: a.verdict(name, events[0]), Role: role}
+	v := KernelUse{Name: a.t.Names[name], Verdict: a.verdict(name, events[0]), Role: role,
+		nameless: a.t.Events.At(int(events[0])).Class == kineto.Kernel && family.Anonymous(a.verdicts[name].Rule)}
 	var m interval.Meter
 	durations := make([]int64, len(events))
 	shapes := map[int32]bool{}
@@ -207,7 +208,11 @@ func (a *analysis) verdict(name, event int32) family.Verdict {
 		return family.Verdict{Family: family.Memory, Rule: e.Class.String(), Reason: "a " + e.Class.String() + " of the device, by the trace's category"}
 	}
 	if r := a.role[event]; r != NoRole {
-		return family.Verdict{Family: a.fam[event], Rule: "position:" + r.String(), Reason: r.reason()}
+		source := "position:"
+		if a.fromTaxonomy[name] {
+			source = "taxonomy:"
+		}
+		return family.Verdict{Family: a.fam[event], Rule: source + r.String(), Reason: r.reason()}
 	}
 	return a.verdicts[name]
 }

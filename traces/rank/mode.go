@@ -39,12 +39,29 @@ func modeOf(t *kineto.Trace, b *Breakdown) Mode {
 	case b.GraphEvents > 0:
 		return ModeGraphs
 	}
+	var compiled int64
 	for _, k := range b.Kernel {
-		if strings.HasPrefix(k.Name, "triton_") {
-			return ModeCompiled
+		if isCompiled(k.Name) {
+			compiled += k.Use.Launches
 		}
 	}
+	if compiled*compiledShare >= b.Kernels {
+		return ModeCompiled
+	}
 	return ModeEager
+}
+
+// compiledShare is of how many kernels one must be the compiler's: an eager server still compiles a few functions of its own, such as the
+// look-up of embeddings.
+const compiledShare = 100
+
+func isCompiled(name string) bool {
+	for _, prefix := range []string{"triton_poi_", "triton_red_", "triton_per_", "triton_tem_", "triton_for_", "triton_spl_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
 }
 
 // Remarks are what a reader of the figures has to know about the trace, in sentences.

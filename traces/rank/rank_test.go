@@ -66,7 +66,7 @@ func TestRecordings(t *testing.T) {
 			if tr.FaultCount != 0 || tr.Suspect != 0 || tr.Truncated || tr.BaseNS != w.Base {
 				t.Errorf("faults %v, suspect %d, truncated %v, base %d want %d", tr.Faults, tr.Suspect, tr.Truncated, tr.BaseNS, w.Base)
 			}
-			b := Analyse(tr, rules(t))
+			b := Analyse(tr, rules(t), nil)
 			got := [6]int64{b.Kernels, b.Copies, b.Sets, b.Total.SumNS, b.Total.UnionNS, b.NonCollective.UnionNS}
 			if expect := [6]int64{w.Kernels, w.Copies, w.Sets, w.SumNS, w.UnionNS, w.NoncollUnion}; got != expect {
 				t.Errorf("kernels, copies, sets, sum, union, union without collectives\n got %v\nwant %v", got, expect)
@@ -127,7 +127,7 @@ func TestPositionsInALayer(t *testing.T) {
 	names := append([]string{"void flash::prepare_varlen_num_blocks_kernel<1>(x)", "triton_red_fused_embedding_rms_norm_0"}, layer...)
 	names = append(append(names, layer...), "triton_red_fused_fused_add_rms_norm_1", "nvjet_sm90_tst_192x8_64x8_2x1_v_bz_TNT",
 		"void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float>>>(x)")
-	b := Analyse(traceOf(t, names, names), rules(t))
+	b := Analyse(traceOf(t, names, names), rules(t), nil)
 	got := map[Role]int64{}
 	for _, k := range b.Kernel {
 		got[k.Role] += k.Use.Launches
@@ -147,7 +147,7 @@ func TestPositionsInADenseLayer(t *testing.T) {
 		"void flash::flash_fwd_splitkv_kernel<x>(y)", "nvjet_b_TNT", "void vllm::fused_add_rms_norm_kernel<x>(y)", "nvjet_c_TNT",
 		"void vllm::act_and_mul_kernel<x, &silu_kernel>(y)", "nvjet_d_TNT"}
 	names := append(append(slices.Clone(dense), dense...), "void vllm::fused_add_rms_norm_kernel<x>(y)", "nvjet_e_TNT")
-	b := Analyse(traceOf(t, names), rules(t))
+	b := Analyse(traceOf(t, names), rules(t), nil)
 	got := map[string]Role{}
 	for _, k := range b.Kernel {
 		if k.Verdict.Family == family.DenseGEMM {
@@ -228,5 +228,5 @@ func analyse(t *rapid.T, r *family.Rules, events []string) *Breakdown {
 	if err != nil || tr.FaultCount != 0 {
 		t.Fatalf("%v, %v", err, tr)
 	}
-	return Analyse(tr, r)
+	return Analyse(tr, r, nil)
 }
