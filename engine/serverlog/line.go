@@ -27,6 +27,14 @@ type Line struct {
 	Match bool
 
 	trace trace // where the traceback stands that the line is part of
+	begun begun
+}
+
+// begun is how the first line of a message began.
+type begun struct {
+	level  vllm.Level
+	time   vllm.LogTime
+	source string
 }
 
 // Moment is a log time, and how many times the year had changed since the start of the log.
@@ -67,7 +75,7 @@ func (j *joiner) place(l *Line) {
 	if at := j.find(l); at >= 0 {
 		e := &j.open[at]
 		if e.takes(l) {
-			l.Head, l.Severity, l.trace = e.line.Number, max(e.line.Severity, l.Level), e.trace
+			l.Head, l.Severity, l.trace, l.begun = e.line.Number, max(e.line.Severity, l.Level), e.trace, e.line.begun
 			return
 		}
 		j.open = append(j.open[:at], j.open[at+1:]...)
@@ -78,6 +86,7 @@ func (j *joiner) place(l *Line) {
 			l.Severity = vllm.LevelError
 		}
 	}
+	l.begun = begun{l.Level, l.Time, l.Source}
 	e := entry{line: *l, trace: l.trace}
 	if len(j.open) == processesKept {
 		j.open = append(j.open[:0], j.open[1:]...)
@@ -85,7 +94,8 @@ func (j *joiner) place(l *Line) {
 	j.open = append(j.open, e)
 }
 
-// resume takes a line whose place is known, to go on from the middle of a log.
+// resume takes a line whose place is known, to go on from the middle of a log. Messages that other processes are in the middle of there are
+// not known: their next lines stand for themselves.
 func (j *joiner) resume(l Line) {
 	e := entry{line: l, trace: l.trace}
 	if l.Head != 0 {
@@ -125,13 +135,13 @@ func (e *entry) takes(l *Line) bool {
 	indented := message == "" || message[0] == ' ' || message[0] == '\t'
 	switch {
 	case l.Level != vllm.LevelNone:
-		sameHead := l.Source != "" && l.Source == e.line.Source && l.Time == e.line.Time && l.Level == e.line.Level
+		sameHead := l.Source != "" && begun{l.Level, l.Time, l.Source} == e.line.begun
 		if opensTrace(message) && sameHead {
 			e.trace = inFrames
 		}
 		return sameHead && (indented || e.trace != noTrace)
 	case opensTrace(message):
-		opens := e.line.Level == vllm.LevelNone && e.trace != noTrace || e.line.Severity >= vllm.LevelError
+		opens := e.line.begun.level == vllm.LevelNone && e.trace != noTrace || e.line.Severity >= vllm.LevelError
 		e.trace = inFrames
 		return opens
 	case e.trace == inFrames:
@@ -146,7 +156,7 @@ func (e *entry) takes(l *Line) bool {
 		}
 		return indented
 	}
-	return indented && e.line.Level >= vllm.LevelWarning
+	return indented && e.line.begun.level >= vllm.LevelWarning
 }
 
 func opensTrace(message string) bool {

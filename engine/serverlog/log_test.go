@@ -313,6 +313,8 @@ func checkView(t *rapid.T, w *world, all []Line, raws []string) {
 	}
 	from, to := max(0, at-q.Before), min(len(shown), at+q.After+1)
 	want := shown[from:to]
+	// A reader that starts in the middle knows the message of one process only: the one whose line it starts with.
+	mixed := slices.ContainsFunc(all, func(l Line) bool { return l.Process != all[0].Process })
 	if !slices.Equal(numbers(v.Lines), numbers(want)) || v.Cursor != at-from || v.Ordinal != int64(at+1) {
 		t.Fatalf("%+v: lines %v cursor %d ordinal %d, want %v, %d, %d", q, numbers(v.Lines), v.Cursor, v.Ordinal, numbers(want), at-from, at+1)
 	}
@@ -320,7 +322,7 @@ func checkView(t *rapid.T, w *world, all []Line, raws []string) {
 		if v.Lines[i].Message != want[i].Message || v.Lines[i].Offset != want[i].Offset || v.Lines[i].Match != want[i].Match {
 			t.Fatalf("%+v: line %+v, want %+v", q, v.Lines[i], want[i])
 		}
-		if q.Context && (v.Lines[i].Head != want[i].Head || v.Lines[i].Severity != want[i].Severity) {
+		if q.Context && !mixed && (v.Lines[i].Head != want[i].Head || v.Lines[i].Severity != want[i].Severity) {
 			t.Fatalf("%+v: line %+v, want %+v", q, v.Lines[i], want[i])
 		}
 	}

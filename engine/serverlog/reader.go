@@ -80,7 +80,7 @@ func (r *reader) walk(from *mark, chunk int, fn func(raw []byte, l *Line) bool) 
 		}
 		l := newLine(raw, number, offset, r.log.options.TextMax)
 		if number == from.number {
-			l.Head, l.Severity, l.Said, l.trace = from.head, from.severity, from.said, from.trace
+			l.Head, l.Severity, l.Said, l.trace, l.begun = from.head, from.severity, from.said, from.trace, from.begun
 			j.resume(l)
 		} else {
 			j.place(&l)

@@ -2,6 +2,7 @@ package serverlog
 
 import (
 	"sort"
+	"strings"
 
 	"opprof/engine/vllm"
 )
@@ -22,6 +23,7 @@ type mark struct {
 	severity vllm.Level
 	said     Moment
 	trace    trace
+	begun    begun
 }
 
 func newSparse(stride int64) sparse { return sparse{stride: stride} }
@@ -32,7 +34,9 @@ func (s *sparse) add(l *Line, limit int) {
 		s.thin()
 	}
 	if s.count%s.stride == 0 {
-		s.marks = append(s.marks, mark{s.count, l.Number, l.Offset, l.Head, l.Severity, l.Said, l.trace})
+		b := l.begun
+		b.source = strings.Clone(b.source) // a part of the whole line
+		s.marks = append(s.marks, mark{s.count, l.Number, l.Offset, l.Head, l.Severity, l.Said, l.trace, b})
 	}
 	s.count++
 }
