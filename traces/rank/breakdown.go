@@ -55,7 +55,7 @@ type Breakdown struct {
 	Device     string  // name of the first device; "" when the trace does not say
 	Devices    []int64 // devices with work, by first appearance
 	CPUOps     int64   // operators on the CPU
-	Unlaunched int64   // device events whose launch is not in the trace, placed by time
+	Unlaunched int64   // device events whose launch is not in the trace
 }
 
 // Exposed is device time of a kind during which nothing else ran on the rank.
@@ -65,6 +65,7 @@ type Exposed struct{ CollectiveNS, CopyNS int64 }
 type Iteration struct {
 	Label         Label
 	LabelNS       interval.Span // the CPU range, ns since 1970
+	ProfilerStep  int64         // number of torch's step mark around the label, with a schedule only; -1 without
 	Warmup        bool          // one of the first iterations of a window, disturbed by the profiler's start
 	Total         Use
 	NonCollective Use
@@ -98,6 +99,10 @@ const WarmupIterations = 2
 
 // Analyse breaks a trace down. taxonomy may be nil.
 func Analyse(t *kineto.Trace, rules *family.Rules, taxonomy Taxonomy) *Breakdown {
+	return analyse(t, rules, taxonomy).out
+}
+
+func analyse(t *kineto.Trace, rules *family.Rules, taxonomy Taxonomy) *analysis {
 	a := newAnalysis(t, rules)
 	a.taxonomy = taxonomy
 	a.attribute()
@@ -107,7 +112,7 @@ func Analyse(t *kineto.Trace, rules *family.Rules, taxonomy Taxonomy) *Breakdown
 	a.measure()
 	a.kernels()
 	a.out.Mode = modeOf(t, a.out)
-	return a.out
+	return a
 }
 
 // analysis holds the working arrays of one trace.
@@ -130,6 +135,7 @@ type analysis struct {
 type label struct {
 	Label
 	span interval.Span
+	step int64 // see Iteration.ProfilerStep
 }
 
 func newAnalysis(t *kineto.Trace, rules *family.Rules) *analysis {
@@ -167,7 +173,14 @@ func labelsOf(t *kineto.Trace) ([]label, Bounds) {
 	if len(own) == 0 {
 		bounds = BoundsNothing
 	}
-	slices.SortStableFunc(own, func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) })
+	byStart := func(a, b label) int { return cmp.Compare(a.span.Start, b.span.Start) }
+	slices.SortStableFunc(own, byStart)
+	slices.SortStableFunc(steps, byStart)
+	for i := range own {
+		if k := last(steps, own[i].span.Start); k >= 0 {
+			own[i].step = steps[k].step
+		}
+	}
 	return own, bounds
 }
 
@@ -177,9 +190,9 @@ func ranges(t *kineto.Trace, list []kineto.Label) (own, steps []label) {
 		span := interval.Span{Start: l.StartNS, End: l.EndNS()}
 		name := t.Names[l.Name]
 		if parsed, ok := ParseLabel(name); ok {
-			own = append(own, label{parsed, span})
+			own = append(own, label{parsed, span, -1})
 		} else if isProfilerStep(name) {
-			steps = append(steps, label{Label{Text: name}, span})
+			steps = append(steps, label{Label{Text: name}, span, stepNumber(name)})
 		}
 	}
 	return own, steps
