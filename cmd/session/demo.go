@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"opprof/engine/rundir"
 	"opprof/testdata"
 )
 
@@ -41,6 +42,8 @@ type demo struct {
 	file    *os.File
 	out     *bufio.Writer
 	buf     []byte
+	log     *logPlayer
+	fromNS  int64 // moment of the replay at which the first line lies
 	written int64 // bytes
 	lines   int64
 }
@@ -63,7 +66,11 @@ func newDemo(o DemoOptions) (*demo, error) {
 		return nil, fmt.Errorf("cannot make the demo's run folder: %w", err)
 	}
 	d := &demo{dir: dir, run: filepath.Join(dir, "demo-"+o.Recording), now: o.Now}
-	if err := d.begin(r, o.Speed); err != nil {
+	err = d.begin(r, o.Speed)
+	if err == nil {
+		err = d.beginLog(o.Recording)
+	}
+	if err != nil {
 		d.close()
 		return nil, fmt.Errorf("cannot write the demo's records: %w", err)
 	}
@@ -79,6 +86,7 @@ func (d *demo) begin(r *replay, speed float64) error {
 	if err := os.MkdirAll(layer1, 0o700); err != nil {
 		return err
 	}
+	d.fromNS = d.player.round*r.loopNS + d.player.lines[d.player.next].dueNS
 	header := d.player.appendHeader(nil)
 	startWallNS, _ := number(header, "start_wall_ns")
 	name := fmt.Sprintf("opprof-v1-%s-%d.jsonl", engineOf(header), startWallNS)
@@ -92,6 +100,24 @@ func (d *demo) begin(r *replay, speed float64) error {
 	}
 	_, err = d.writeDue(wallNS)
 	return err
+}
+
+// beginLog writes the server's log up to now.
+func (d *demo) beginLog(recording string) error {
+	text, err := testdata.Log(recording)
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(filepath.Join(d.run, rundir.ServerLogName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	c := d.player.clock
+	d.log = &logPlayer{logReplay: newLogReplay(text, d.player.replay), file: file, zone: d.now().Location(), clock: c, loop: d.player.loopNS}
+	if err := d.log.begin(c.zeroWallNS+scaleNS(d.fromNS, c.speed), d.fromNS); err != nil {
+		return err
+	}
+	return d.log.writeDue(d.now().UnixNano())
 }
 
 // demoStartNS is the moment of the recording at which the demo comes in: in the long runs the KV cache runs full there and requests are
@@ -146,6 +172,9 @@ func (d *demo) play(ctx context.Context) error {
 		}
 		now := d.now()
 		nextNS, err := d.writeDue(now.UnixNano())
+		if err == nil {
+			err = d.log.writeDue(now.UnixNano())
+		}
 		if err != nil {
 			return fmt.Errorf("cannot write the demo's records: %w", err)
 		}
@@ -171,6 +200,9 @@ func (d *demo) finish(now time.Time) error {
 func (d *demo) close() {
 	if d.file != nil {
 		_ = d.file.Close()
+	}
+	if d.log != nil {
+		_ = d.log.file.Close()
 	}
 	_ = os.RemoveAll(d.dir)
 }
