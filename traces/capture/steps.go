@@ -138,14 +138,30 @@ func dataParallelRank(id string) int64 {
 	return dp
 }
 
-// window joins a group with the steps of its engine. Files whose names carry no data-parallel rank belong to the only engine there is.
+// window joins a group with the steps of its engine. Files whose names carry no data-parallel rank belong to the only engine whose steps they fit.
 func (s *stepSet) window(i int, g join.Group) join.Window {
+	if g.DP() >= 0 {
+		for _, e := range s.engines {
+			if e.dp == g.DP() {
+				return join.NewWindow(g, e.near[i], e.markers)
+			}
+		}
+		return join.NewWindow(g, nil, nil)
+	}
+	var fit []join.Window
+	w := join.NewWindow(g, nil, nil)
 	for _, e := range s.engines {
-		if e.dp == g.DP() || (g.DP() < 0 && len(s.engines) == 1) {
-			return join.NewWindow(g, e.near[i], e.markers)
+		if w = join.NewWindow(g, e.near[i], e.markers); w.Join.Method != "" {
+			fit = append(fit, w)
 		}
 	}
-	return join.NewWindow(g, nil, nil)
+	switch {
+	case len(fit) == 1:
+		return fit[0]
+	case len(fit) > 1:
+		return join.Refused(g, fmt.Sprintf("the labels fit the steps of %d engines, and the file names carry no data-parallel rank", len(fit)))
+	}
+	return w
 }
 
 // open opens a stream, inflating it by its name's ending.

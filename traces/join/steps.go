@@ -54,26 +54,73 @@ func Steps(iterations []rank.Iteration, steps []Step, markers []Marker) Joined {
 	if len(steps) == 0 {
 		return Joined{Reason: "no Layer-1 steps to join with"}
 	}
-	first := iterations[0].LabelNS.Start
-	why := ""
-	if m, ok := markerBefore(markers, first); ok {
-		at, found := indexOf(steps, m.AfterStep+1)
-		bad := 0
-		if found {
-			bad = mismatch(iterations, steps[at:])
-		}
-		switch {
-		case found && bad < 0:
-			return Joined{Method: ByMarker, AfterStep: m.AfterStep, Steps: steps[at : at+len(iterations)]}
-		case found:
-			why = fmt.Sprintf("label %d after the marker at step %d does not equal step %d; ", bad+1, m.AfterStep, m.AfterStep+1+int64(bad))
-		default:
-			why = fmt.Sprintf("step %d after the marker is not in the file; ", m.AfterStep+1)
-		}
+	j, why := byMarker(iterations, steps, markers)
+	if j.Method != "" {
+		return j
 	}
-	j := bySequence(iterations, steps)
+	j = bySequence(iterations, steps)
 	j.Reason = why + j.Reason
 	return j
+}
+
+// byMarker joins with the steps after the profiler's start, or says why it cannot.
+func byMarker(iterations []rank.Iteration, steps []Step, markers []Marker) (Joined, string) {
+	m, ok := markerBefore(markers, iterations[0].LabelNS.Start)
+	if !ok {
+		return Joined{}, ""
+	}
+	first := m.AfterStep + 1
+	if n := iterations[0].ProfilerStep; n > 1 {
+		first = m.AfterStep + n // a schedule warms up for the steps before
+	}
+	at, found := indexOf(steps, first)
+	if !found {
+		return Joined{}, fmt.Sprintf("step %d after the marker is not in the file; ", first)
+	}
+	if bad := mismatch(iterations, steps[at:]); bad >= 0 {
+		return Joined{}, fmt.Sprintf("label %d after the marker at step %d does not equal step %d; ", bad+1, m.AfterStep, first+int64(bad))
+	}
+	delay := medianDelay(iterations, steps[at:])
+	if delay < -markerSlackNS {
+		return Joined{}, fmt.Sprintf("labels after the marker at step %d start %.1f ms before their steps; ", m.AfterStep, float64(-delay)/1e6)
+	}
+	if later, ok := delayed(iterations, steps, at, delay); ok {
+		return Joined{Method: ByTime, AfterStep: steps[later].Index - 1, Steps: steps[later : later+len(iterations)],
+			Reason: fmt.Sprintf("the profiler began %d steps after its marker", steps[later].Index-first)}, ""
+	}
+	return Joined{Method: ByMarker, AfterStep: first - 1, Steps: steps[at : at+len(iterations)]}, ""
+}
+
+// delayed finds the place of labels that begin some steps after their marker, as with delay_iterations: they fit there as well, and the clocks
+// are off by more than a step and a half here and by less than half a step there. Two steps are in flight, so one step more is no sign.
+func delayed(iterations []rank.Iteration, steps []Step, at int, delay int64) (int, bool) {
+	if len(iterations) < 2 {
+		return 0, false
+	}
+	spacing := (steps[at+len(iterations)-1].SubmitNS - steps[at].SubmitNS) / int64(len(iterations)-1)
+	if delay <= spacing+spacing/2 {
+		return 0, false
+	}
+	for later := at + 1; later+len(iterations) <= len(steps); later++ {
+		d := medianDelay(iterations, steps[later:])
+		if d < 0 {
+			break
+		}
+		if d < spacing/2 && mismatch(iterations, steps[later:]) < 0 {
+			return later, true
+		}
+	}
+	return 0, false
+}
+
+// medianDelay is how long after the submission of its step a label starts, in the median.
+func medianDelay(iterations []rank.Iteration, steps []Step) int64 {
+	d := make([]int64, len(iterations))
+	for i, it := range iterations {
+		d[i] = it.LabelNS.Start - steps[i].SubmitNS
+	}
+	slices.Sort(d)
+	return d[len(d)/2]
 }
 
 func markerBefore(markers []Marker, first int64) (Marker, bool) {
@@ -127,14 +174,7 @@ func bySequence(iterations []rank.Iteration, steps []Step) Joined {
 // byTime takes the fit whose submit times lie closest before the labels. It refuses when the runner-up is nearly as close: two steps are
 // in flight, so a distance of one period says nothing.
 func byTime(iterations []rank.Iteration, steps []Step, fits []int) Joined {
-	distance := func(at int) int64 {
-		d := make([]int64, len(iterations))
-		for i, it := range iterations {
-			d[i] = it.LabelNS.Start - steps[at+i].SubmitNS
-		}
-		slices.Sort(d)
-		return d[len(d)/2]
-	}
+	distance := func(at int) int64 { return medianDelay(iterations, steps[at:]) }
 	slices.SortStableFunc(fits, func(a, b int) int { return cmp.Compare(magnitude(distance(a)), magnitude(distance(b))) })
 	best, second := magnitude(distance(fits[0])), magnitude(distance(fits[1]))
 	if best > maxLabelDelayNS || second < ambiguous*best || second-best < minSeparationNS {

@@ -77,6 +77,13 @@ func NewWindow(g Group, steps []Step, markers []Marker) Window {
 	return w
 }
 
+// Refused is the window of a group that cannot be tied to steps.
+func Refused(g Group, reason string) Window {
+	w := NewWindow(g, nil, nil)
+	w.Join = Joined{Reason: reason}
+	return w
+}
+
 // disagreement finds a rank whose k-th label is not that of the first rank.
 func (g Group) disagreement() (*rank.Breakdown, int) {
 	for _, b := range g.Ranks[1:] {

@@ -22,7 +22,7 @@ var (
 	vllmLabel     = regexp.MustCompile(`^execute_context_(\d+)\((\d+)\)_generation_(\d+)\((\d+)\)$`)
 	vllmVariant   = regexp.MustCompile(`^execute_(\d+_)?context_\d+\(.*\)_generation_\d+\(.*\)$`)
 	foreignLabel  = regexp.MustCompile(`^(step\[|prefill\[|decode\[|mixed\[)`)
-	profilerLabel = regexp.MustCompile(`^ProfilerStep#?\s?\d+$`)
+	profilerLabel = regexp.MustCompile(`^ProfilerStep#?\s?(\d+)$`)
 )
 
 // ParseLabel reads a range's name. ok is false for ranges that do not bound an iteration of a server.
@@ -46,3 +46,16 @@ func ParseLabel(name string) (Label, bool) {
 
 // isProfilerStep reports whether a range is torch's own step mark, used where a trace has no server's labels.
 func isProfilerStep(name string) bool { return profilerLabel.MatchString(name) }
+
+// stepNumber is the number in torch's step mark; -1 when it is out of range.
+func stepNumber(name string) int64 {
+	m := profilerLabel.FindStringSubmatch(name)
+	if m == nil {
+		return -1
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}

@@ -40,7 +40,7 @@ func (a *analysis) measure() {
 	out.Iterations = make([]Iteration, len(a.labels))
 	perIter := make([]meters, len(a.labels))
 	for i, l := range a.labels {
-		out.Iterations[i] = Iteration{Label: l.Label, LabelNS: a.wall(l.span), Warmup: i < WarmupIterations, TopKernel: -1}
+		out.Iterations[i] = Iteration{Label: l.Label, LabelNS: a.wall(l.span), ProfilerStep: l.step, Warmup: i < WarmupIterations, TopKernel: -1}
 	}
 	var whole meters
 	var loose, withoutCopies interval.Meter

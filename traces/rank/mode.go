@@ -83,7 +83,7 @@ func (b *Breakdown) Remarks() []string {
 		say("eager: neither CUDA graphs nor compiled kernels, so norms and activations are other kernels than a served model's")
 	}
 	if b.Unlaunched > 0 {
-		say("%d device events have no launch in the trace: they are placed by time", b.Unlaunched)
+		say("%d device events have no launch in the trace: they are placed by the order of launches", b.Unlaunched)
 	}
 	if b.Suspect > 0 {
 		say("%d device events have impossible times (%.3f ms in sum): in none of the figures", b.Suspect, float64(b.SuspectNS)/1e6)
