@@ -20,6 +20,7 @@ const (
 
 // Status is what GET /v1/status answers and what `opprof status --json` prints.
 type Status struct {
+	Schema    int      `json:"schema"`
 	API       int      `json:"api"`
 	Run       string   `json:"run"`
 	Path      string   `json:"path"`
@@ -34,6 +35,18 @@ type Status struct {
 	OnHangup  string   `json:"on_hangup"`
 	LastSeq   int64    `json:"last_seq"` // newest event of the journal
 	JournalOK bool     `json:"journal_ok"`
+	Remarks   []string `json:"remarks"` // what went wrong beside the server, in sentences
+	Cost      Cost     `json:"cost"`
+}
+
+// Cost is what the next window will take, as far as that is known before it.
+type Cost struct {
+	Ranks     int    `json:"ranks"` // trace files that it gives; 0 before the engines have said
+	Steps     int64  `json:"steps"` // labelled steps that it records
+	NeedBytes int64  `json:"need_bytes"`
+	FreeBytes *int64 `json:"free_bytes"` // on the disk of the traces; null when that cannot be asked
+	StallNS   *int64 `json:"stall_ns"`   // how long the last window held serving up; null before one
+	LagNS     int64  `json:"lag_ns"`     // how old a step may be before a trigger sees it
 }
 
 // Phase is where a start stands. Total 0 means that the phase does not count.

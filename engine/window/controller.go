@@ -34,10 +34,10 @@ func Defaults() Settings {
 type ActionKind uint8
 
 const (
-	PostStart    ActionKind = iota // call /start_profile, then report StartReturned
-	PostStop                       // call /stop_profile, then report StopReturned
-	Inspect                        // read the files and report Inspected
-	Changed                        // a window's state changed: write it down
+	PostStart ActionKind = iota // call /start_profile, then report StartReturned
+	PostStop                    // call /stop_profile, then report StopReturned
+	Inspect                     // read the files and report Inspected
+	Changed                     // a window's state changed: write it down
 )
 
 // Action is one decision.
@@ -105,10 +105,11 @@ type Inspection struct {
 
 // InspectedRank is one file.
 type InspectedRank struct {
-	Path       string
-	Rank       int64 // -1 unknown
-	Labels     int64
-	LostEvents int64
+	Path         string
+	Rank         int64 // global; -1 unknown
+	DataParallel int64 // rank of its engine; -1 unknown
+	Labels       int64
+	LostEvents   int64
 }
 
 // Controller holds the windows of a run.

@@ -104,12 +104,12 @@ func (c *Controller) stop(nowNS int64, w *Window) {
 // StopReturned takes the answer to /stop_profile.
 func (c *Controller) StopReturned(nowNS int64, n int, err error) []Action {
 	w := c.active
-	if w == nil || w.N != n || !w.stopSent {
+	if w == nil || w.N != n || !w.stopSent || w.Stopped > 0 {
 		return nil
 	}
 	w.Stopped = nowNS
 	if err != nil && w.stopError == nil {
-		w.stopError = fmt.Errorf("the server did not answer the stop of its profiler: %w", err)
+		w.stopError = fmt.Errorf("the server did not stop its profiler: %w", err)
 	}
 	if w.Started > 0 && w.stopError != nil && len(w.Files) == 0 && len(w.Engines) == 0 {
 		c.finish(nowNS, w, control.WindowFailed, w.stopError.Error())
@@ -185,7 +185,7 @@ func (c *Controller) Tick(nowNS int64) []Action {
 	case w.State == control.WindowRecording && age > s.RecordLimitNS:
 		c.flush(nowNS, w, fmt.Sprintf("the window did not fill within %d s", s.RecordLimitNS/1e9))
 	case w.State == control.WindowFlushing && w.Stopped == 0 && nowNS-w.Stops > s.StopDeadlineNS:
-		c.finish(nowNS, w, control.WindowFailed, fmt.Sprintf("the server did not answer /stop_profile within %d s", s.StopDeadlineNS/1e9))
+		return c.StopReturned(nowNS, w.N, fmt.Errorf("no answer to /stop_profile within %d s", s.StopDeadlineNS/1e9))
 	case w.State == control.WindowFlushing && w.Stopped > 0 && !w.reading && nowNS-w.Stopped > s.FilesDeadlineNS:
 		c.filesAreLate(nowNS, w)
 	}

@@ -207,6 +207,10 @@ func TestDeadlines(t *testing.T) {
 		b.open(1, 100)
 		b.tick(6)
 		b.tick(301)
+		if w := b.state(1); w.State != control.WindowFlushing {
+			t.Errorf("%s: its files may still come", w.State)
+		}
+		b.tick(121)
 		if w := b.state(1); w.State != control.WindowFailed || !strings.Contains(w.Reason, "stop_profile") {
 			t.Errorf("%s: %q", w.State, w.Reason)
 		}

@@ -1,4 +1,6 @@
-package supervisor
+// Package process starts a server of several processes, finds it again after its parent was replaced, and ends all of it without ever
+// signalling a process that is not its own.
+package process
 
 import (
 	"bytes"
@@ -79,14 +81,21 @@ func parseStat(text []byte) (stat, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// members are the live processes that belong to a run: those of its group, and those that carry its mark in their environment, wherever
-// they have moved. Zombies are left out: they hold nothing.
-func members(group int, mark string) []int {
+// Family is what all processes of a server have in common: the group that its first process leads, and a mark in the environment that
+// those carry which have left the group. Programs that rename themselves may overwrite their environment: neither is enough alone.
+type Family struct {
+	Leader Identity
+	Mark   string // KEY=value; "" is none
+}
+
+// Members are the live processes of a family, this process left out. Zombies hold nothing and are left out too.
+func (f Family) Members() []Identity {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	var pids []int
+	group := f.group()
+	var out []Identity
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
@@ -96,11 +105,22 @@ func members(group int, mark string) []int {
 		if err != nil || s.state == 'Z' || s.state == 'X' {
 			continue
 		}
-		if (group > 0 && s.group == group) || (mark != "" && hasEnvironment(pid, mark)) {
-			pids = append(pids, pid)
+		if (group > 0 && s.group == group && s.startTime >= f.Leader.StartTime) || (f.Mark != "" && hasEnvironment(pid, f.Mark)) {
+			out = append(out, Identity{PID: pid, StartTime: s.startTime, BootID: f.Leader.BootID})
 		}
 	}
-	return pids
+	return out
+}
+
+// group is the number of the family's group, 0 once that number leads a group of somebody else.
+func (f Family) group() int {
+	if f.Leader.PID <= 0 {
+		return 0
+	}
+	if s, err := readStat(f.Leader.PID); err == nil && s.startTime != f.Leader.StartTime {
+		return 0
+	}
+	return f.Leader.PID
 }
 
 func hasEnvironment(pid int, entry string) bool {
@@ -108,7 +128,7 @@ func hasEnvironment(pid int, entry string) bool {
 	if err != nil {
 		return false
 	}
-	for _, v := range bytes.Split(text, []byte{0}) {
+	for v := range bytes.SplitSeq(text, []byte{0}) {
 		if string(v) == entry {
 			return true
 		}

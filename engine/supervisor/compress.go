@@ -1,0 +1,119 @@
+package supervisor
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// lowPriority is the niceness of the thread that compresses: serving comes first.
+const lowPriority = 19
+
+// compressTraces replaces verified traces by compressed copies, one after the other, and gives the paths that there are now. A trace is
+// removed only after its copy is on disk and has been read back; what goes wrong leaves the plain file.
+func compressTraces(ctx context.Context, paths []string) ([]string, error) {
+	runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine, and its priority with it
+	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), lowPriority)
+	out := append([]string(nil), paths...)
+	for i, path := range paths {
+		if filepath.Ext(path) != ".json" {
+			continue
+		}
+		if err := compressTrace(ctx, path); err != nil {
+			return out, fmt.Errorf("cannot compress %s: %w; it stays as it is", path, err)
+		}
+		out[i] = path + ".gz"
+	}
+	return out, nil
+}
+
+func compressTrace(ctx context.Context, path string) (err error) {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	dir, name := filepath.Split(path)
+	temp, err := os.CreateTemp(dir, "."+name+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		_ = temp.Close()
+		if err != nil {
+			_ = os.Remove(temp.Name())
+		}
+	}()
+	sum := crc32.NewIEEE()
+	z := gzip.NewWriter(temp)
+	size, err := io.Copy(io.MultiWriter(z, sum), reading{ctx, in})
+	if err := errors.Join(err, z.Close()); err != nil {
+		return err
+	}
+	if err := temp.Sync(); err != nil {
+		return err
+	}
+	if err := readsBack(ctx, temp, size, sum.Sum32()); err != nil {
+		return err
+	}
+	if st, err := in.Stat(); err != nil || st.Size() != size {
+		return errors.New("it has grown meanwhile")
+	}
+	// A link, unlike a rename, never replaces a file of that name.
+	if err := os.Link(temp.Name(), path+".gz"); err != nil {
+		return err
+	}
+	if err := syncFolder(dir); err != nil {
+		return err
+	}
+	return errors.Join(os.Remove(temp.Name()), os.Remove(path))
+}
+
+// reading ends a long copy when its context does.
+type reading struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r reading) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
+}
+
+func readsBack(ctx context.Context, f *os.File, size int64, sum uint32) error {
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return err
+	}
+	back := crc32.NewIEEE()
+	n, err := io.Copy(back, reading{ctx, z})
+	if err != nil {
+		return err
+	}
+	if n != size || back.Sum32() != sum {
+		return errors.New("the compressed copy does not read back as it was")
+	}
+	return nil
+}
+
+func syncFolder(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

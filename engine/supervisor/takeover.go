@@ -1,0 +1,206 @@
+package supervisor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+
+	"opprof/engine/control"
+	"opprof/engine/journal"
+	"opprof/engine/record"
+	"opprof/engine/supervisor/process"
+	"opprof/engine/window"
+)
+
+// past is what a run's journal says of the supervisors before.
+type past struct {
+	created bool
+	closed  bool
+	spawned *spawnedEvent
+	boot    string // of the spawn
+	ready   bool
+	exited  bool
+	windows []window.Taken // StartsNS on the monotonic clock
+	stopped string         // why a stop was ordered, "" if it was not
+}
+
+// readPast replays a journal's meaning. An event that cannot be read is an error: what it said is not known.
+func readPast(found *journal.Replay) (past, error) {
+	var p past
+	for _, e := range found.Entries {
+		var err error
+		switch e.Event {
+		case eventCreated:
+			p.created = true
+		case eventSpawned:
+			p.spawned, p.boot = &spawnedEvent{}, e.BootID
+			err = e.Decode(p.spawned)
+		case eventState:
+			var v stateEvent
+			err = e.Decode(&v)
+			p.ready = p.ready || serving(v.To)
+		case eventArmed:
+			var v armedEvent
+			err = e.Decode(&v)
+			p.windows = append(p.windows, window.Taken{Window: control.Window{N: v.N, State: control.WindowArmed, Trigger: v.Trigger, ArmedNS: e.WallNS}})
+		case eventWindow:
+			var v windowEvent
+			if err = e.Decode(&v); err == nil && v.N >= 1 && v.N <= len(p.windows) {
+				t := &p.windows[v.N-1]
+				t.Window = v.Window
+				if v.To == control.WindowStarting {
+					t.StartsNS = e.MonoNS
+				}
+			}
+		case eventStopAsks:
+			var v closedEvent
+			err = e.Decode(&v)
+			p.stopped = v.Reason
+		case eventExited:
+			p.exited = true
+		case eventClosed:
+			p.closed = true
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// takeOver goes on with a run whose supervisor is gone. The server is found by its identity, or by the run's mark where the supervisor was
+// killed before it could write the identity down; anybody else's process is left alone.
+func (s *Supervisor) takeOver(last past) {
+	boot := journal.BootID()
+	switch {
+	case last.exited:
+		s.gone("its supervisor was killed after the server had ended")
+	case last.spawned == nil:
+		id, ok := process.Find(s.config.mark(), boot)
+		if !ok {
+			s.gone("its supervisor was killed before it had started the server")
+			return
+		}
+		s.adopt(id, boot, last)
+	case last.boot != boot:
+		s.gone("the machine was restarted while the run was open")
+	default:
+		s.adopt(process.Identity{PID: last.spawned.PID, StartTime: last.spawned.StartTime, BootID: last.boot}, boot, last)
+	}
+}
+
+func (s *Supervisor) adopt(id process.Identity, boot string, last past) {
+	p, err := process.Adopt(id, s.config.mark(), boot)
+	if err != nil {
+		s.sweep(id, err)
+		return
+	}
+	s.adopted(p)
+	s.record(eventSpawned, spawnedEvent{PID: id.PID, PGID: id.PID, StartTime: id.StartTime, Argv: s.config.Command.Argv, Adopted: true})
+	s.papers.manifest.Argv = s.config.Command.Argv
+	s.remark("the run was taken over from a supervisor that was killed: the server's exit code will not be known")
+	s.health.ready = last.ready
+	s.health.goodNS = s.clock.now()
+	s.windows.controller.Hold(!last.ready)
+	s.restoreWindows(last.windows)
+	if last.stopped != "" {
+		s.stop(last.stopped)
+	}
+}
+
+// restoreWindows goes on with the windows of the supervisor before. What lies in the trace folder is accounted for, except what is newer
+// than the start of a window that was open.
+func (s *Supervisor) restoreWindows(taken []window.Taken) {
+	var openNS int64
+	var open int
+	for i := range taken {
+		t := &taken[i]
+		if t.StartsNS > 0 {
+			t.StartsNS = s.clock.at(t.StartsNS)
+		}
+		switch t.State {
+		case control.WindowStarting, control.WindowRecording, control.WindowFlushing:
+			openNS, open = t.StartsNS, i+1
+		}
+	}
+	found, err := listTraces(s.kineto())
+	if err != nil {
+		s.remark("cannot look for traces: %v", err)
+	}
+	for key, path := range found {
+		st, err := os.Stat(path)
+		if open > 0 && err == nil && st.ModTime().UnixNano() >= openNS {
+			continue
+		}
+		s.windows.claimed[key] = true
+	}
+	s.windows.opened = open
+	s.carryOut(s.windows.controller.Restore(s.clock.now(), taken))
+}
+
+// sweep ends what a server that is gone has left.
+func (s *Supervisor) sweep(id process.Identity, why error) {
+	family := process.Family{Leader: id, Mark: s.config.mark()}
+	left := family.Members()
+	for _, m := range left {
+		s.record(eventSignal, signalEvent{Signal: "SIGKILL", PID: m.PID})
+	}
+	family.Kill()
+	word := fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", id.PID, why)
+	if len(left) > 0 {
+		word += fmt.Sprintf("; %d processes that it left were killed", len(left))
+	}
+	s.gone(word)
+}
+
+// recentBytes is how much of a stream a new supervisor reads again: enough steps for an open window.
+const recentBytes = 4 << 20
+
+// beginOf says where to begin in a stream: at its first line, or near its end where another supervisor has read the rest.
+func beginOf(taken bool) func(path string, size int64) (offset, line int64) {
+	if !taken {
+		return nil
+	}
+	return func(path string, size int64) (int64, int64) {
+		if size <= recentBytes {
+			return 0, 0
+		}
+		offset, err := lineAfter(path, size-recentBytes)
+		if err != nil {
+			return 0, 0
+		}
+		return offset, -1
+	}
+}
+
+// lineAfter is the offset of the first line that begins behind an offset.
+func lineAfter(path string, offset int64) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return 0, err
+	}
+	skipped, err := bufio.NewReader(f).ReadSlice('\n')
+	if err != nil {
+		return 0, err
+	}
+	return offset + int64(len(skipped)), nil
+}
+
+// readHeader reads the first line of a stream, which a new supervisor may not come across otherwise.
+func readHeader(path string) (record.Header, bool) {
+	f, err := os.Open(path)
+	if err != nil {
+		return record.Header{}, false
+	}
+	defer f.Close()
+	r := record.NewReader(f, path)
+	if !r.Scan() || r.Line().Kind != record.KindHeader {
+		return record.Header{}, false
+	}
+	return r.Line().Header, true
+}

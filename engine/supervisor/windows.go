@@ -1,0 +1,297 @@
+package supervisor
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"opprof/engine/control"
+	"opprof/engine/rundir"
+	"opprof/engine/window"
+)
+
+// windows is what the loop keeps about profiler windows beside the controller that decides about them.
+type windows struct {
+	controller *window.Controller
+	settings   window.Settings
+	claimed    map[string]bool   // traces that are accounted for, by key
+	tables     map[string]string // the profiler's tables before the open window
+	opened     int               // window for which claimed and tables were brought up to date
+	look       *traceLook
+	looking    bool
+	lookedNS   int64
+	traceBytes int64 // largest trace so far
+	stallNS    *int64
+	reading    int // inspections and summaries under way
+	queue      []window.Window
+	packing    bool
+	stopPack   context.CancelFunc
+	noPacking  bool
+}
+
+func newWindows(settings window.Settings) windows {
+	c := window.New(settings)
+	c.Hold(true)
+	return windows{controller: c, settings: settings, claimed: map[string]bool{}, look: newTraceLook()}
+}
+
+// busy reports whether something is still being written about windows.
+func (w *windows) busy() bool { return w.reading > 0 || w.packing }
+
+// stopCompressing leaves what is not compressed yet as it is.
+func (w *windows) stopCompressing() {
+	w.noPacking, w.queue = true, nil
+	if w.stopPack != nil {
+		w.stopPack()
+	}
+}
+
+// expected are the bytes that a window is taken to need: twice its traces, by the largest seen so far or, before one, what a prefill window
+// of a 30B model leaves (21 MB a rank).
+func (w *windows) expected(ranks int) int64 {
+	const first = 24 << 20
+	return 2 * int64(max(ranks, 1)) * max(w.traceBytes, first)
+}
+
+func (s *Supervisor) kineto() string { return filepath.Join(s.config.Dir, rundir.KinetoName) }
+
+// carryOut does what the controller decided.
+func (s *Supervisor) carryOut(actions []window.Action) {
+	for _, a := range actions {
+		switch a.Kind {
+		case window.PostStart:
+			s.startProfile(a.N)
+		case window.PostStop:
+			s.stopProfile(a.N)
+		case window.Inspect:
+			s.inspect(a)
+		case window.Changed:
+			s.windowChanged(a)
+		}
+	}
+}
+
+func (s *Supervisor) startProfile(n int) {
+	dir, need, limit := s.kineto(), s.windows.expected(s.engines.ranks), time.Duration(s.windows.settings.StartDeadlineNS)
+	s.do(func(ctx context.Context) func() {
+		before, err := listTraces(dir)
+		had := tables(dir)
+		s.post(func() { s.windowOpens(n, before, had) })
+		if err == nil {
+			err = enoughDisk(dir, need)
+		}
+		if err == nil {
+			call, cancel := context.WithTimeout(ctx, limit)
+			defer cancel()
+			err = s.client.StartProfile(call)
+		}
+		return func() { s.carryOut(s.windows.controller.StartReturned(s.clock.now(), n, err)) }
+	})
+}
+
+func (s *Supervisor) stopProfile(n int) {
+	limit := time.Duration(s.windows.settings.StopDeadlineNS)
+	s.do(func(ctx context.Context) func() {
+		call, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		err := s.client.StopProfile(call)
+		return func() { s.carryOut(s.windows.controller.StopReturned(s.clock.now(), n, err)) }
+	})
+}
+
+// windowOpens notes what was there before a window, so that what comes is its own.
+func (s *Supervisor) windowOpens(n int, before map[string]string, had map[string]string) {
+	w := &s.windows
+	s.stray(before)
+	w.opened, w.tables, w.look = n, had, newTraceLook()
+}
+
+// stray claims traces, and tells of those that nobody here asked for: whoever reaches the profile endpoints can stall the server and fill
+// its disk.
+func (s *Supervisor) stray(found map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		if s.windows.claimed[key] {
+			continue
+		}
+		s.windows.claimed[key] = true
+		s.record(eventStray, strayEvent{Path: found[key]})
+		s.remark("%s was written while no window was open: somebody else started the profiler, or its window had been given up", filepath.Base(found[key]))
+	}
+}
+
+// strayEvery is how often the trace folder is looked at while no window is open.
+const strayEvery = 5 * time.Second
+
+// lookForTraces looks for the open window's files, and for strays while there is none.
+func (s *Supervisor) lookForTraces(nowNS int64) {
+	w := &s.windows
+	if w.looking || !s.config.Profile {
+		return
+	}
+	active, open := w.controller.Active()
+	switch {
+	case open && (active.State == control.WindowStarting || active.N != w.opened):
+		return
+	case !open && (nowNS-w.lookedNS < int64(strayEvery) || !s.health.ready):
+		return
+	}
+	w.looking, w.lookedNS = true, nowNS
+	dir, before, look := s.kineto(), maps.Clone(w.claimed), w.look
+	s.do(func(context.Context) func() {
+		if !open {
+			found, err := listTraces(dir)
+			return func() { s.lookedForStrays(found, err) }
+		}
+		files, err := look.files(dir, before)
+		return func() { s.lookedForFiles(active.N, files, err) }
+	})
+}
+
+func (s *Supervisor) lookedForStrays(found map[string]string, err error) {
+	s.windows.looking = false
+	if _, open := s.windows.controller.Active(); err == nil && !open {
+		s.stray(found)
+	}
+}
+
+func (s *Supervisor) lookedForFiles(n int, files []window.File, err error) {
+	s.windows.looking = false
+	if err != nil {
+		s.remark("cannot look for traces: %v", err)
+		return
+	}
+	s.carryOut(s.windows.controller.Files(s.clock.now(), n, files))
+}
+
+// inspectLimit bounds the reading of a window's files: a gigabyte takes seconds.
+const inspectLimit = 5 * time.Minute
+
+func (s *Supervisor) inspect(a window.Action) {
+	dir, into, had := s.kineto(), windowDir(s.config.Dir, a.N), s.windows.tables
+	s.windows.reading++
+	s.do(func(ctx context.Context) func() {
+		ctx, cancel := context.WithTimeout(ctx, inspectLimit)
+		defer cancel()
+		kept := keepTables(dir, into, had)
+		found, err := s.config.Inspect(ctx, a.Window, a.Paths)
+		return func() {
+			s.windows.reading--
+			if kept != nil {
+				s.remark("cannot keep the profiler's table of window %d: %v", a.N, kept)
+			}
+			s.carryOut(s.windows.controller.Inspected(s.clock.now(), a.N, found, err))
+		}
+	})
+}
+
+// windowChanged writes a window's new state down, and what stays of it when that is its last.
+func (s *Supervisor) windowChanged(a window.Action) {
+	if a.From == "" {
+		s.record(eventArmed, armedEvent{N: a.N, Trigger: a.Window.Trigger})
+		return
+	}
+	s.record(eventWindow, windowEvent{N: a.N, From: a.From, To: a.Window.State, Reason: a.Window.Reason, Window: a.Window.Window})
+	s.papers.dirty = true
+	switch a.Window.State {
+	case control.WindowVerified, control.WindowIncomplete, control.WindowFailed:
+		s.windowEnded(a.Window)
+	}
+}
+
+func (s *Supervisor) windowEnded(ended window.Window) {
+	w := &s.windows
+	for _, f := range ended.Files {
+		w.claimed[traceKey(f.Path)] = true
+		w.traceBytes = max(w.traceBytes, f.Bytes)
+	}
+	if ended.StallNS != nil {
+		w.stallNS = ended.StallNS
+	}
+	s.summarise(ended)
+	if ended.State == control.WindowVerified && !s.config.Gzip {
+		w.queue = append(w.queue, ended)
+	}
+	s.compressNext()
+}
+
+// warmup is how many leading labels are not measured: without a torch schedule the first two stand for its warm-up.
+func (s *Supervisor) warmup() int64 {
+	if s.windows.settings.OneOnly {
+		return 0
+	}
+	return min(2, s.windows.settings.MaxIterations-1)
+}
+
+func (s *Supervisor) summarise(w window.Window) {
+	dir, summary := s.config.Dir, newSummary(s.config.Dir, w, s.warmup(), s.config.Profiler)
+	s.windows.reading++
+	s.do(func(context.Context) func() {
+		err := writeSummary(dir, summary)
+		return func() {
+			s.windows.reading--
+			if err != nil {
+				s.remark("%v", err)
+			}
+		}
+	})
+}
+
+// compressNext compresses the next verified window, one at a time and none while another is open.
+func (s *Supervisor) compressNext() {
+	w := &s.windows
+	if _, open := w.controller.Active(); open || w.packing || w.noPacking || len(w.queue) == 0 {
+		return
+	}
+	next := w.queue[0]
+	w.queue, w.packing = w.queue[1:], true
+	ctx, cancel := context.WithCancel(s.ctx)
+	w.stopPack = cancel
+	paths := make([]string, len(next.Files))
+	for i, f := range next.Files {
+		paths[i] = f.Path
+	}
+	s.do(func(context.Context) func() {
+		defer cancel()
+		packed, err := compressTraces(ctx, paths)
+		return func() { s.compressed(next, packed, err) }
+	})
+}
+
+func (s *Supervisor) compressed(w window.Window, paths []string, err error) {
+	s.windows.packing = false
+	if err != nil && !s.windows.noPacking {
+		s.remark("%v", err)
+	}
+	for i := range w.Files {
+		for j := range w.Found {
+			if w.Found[j].Path == w.Files[i].Path {
+				w.Found[j].Path = paths[i]
+			}
+		}
+		w.Files[i].Path = paths[i]
+	}
+	s.summarise(w)
+	s.compressNext()
+}
+
+// enoughDisk refuses a window that would fill the disk: the server needs it too.
+func enoughDisk(dir string, need int64) error {
+	free, err := freeBytes(dir)
+	if err == nil && free < need {
+		return fmt.Errorf("%s has %d MiB free and a window may need %d MiB", dir, free>>20, need>>20)
+	}
+	return err
+}
+
+func freeBytes(dir string) (int64, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return 0, fmt.Errorf("cannot ask how much of the disk of %s is free: %w", dir, err)
+	}
+	return int64(st.Bavail) * st.Bsize, nil
+}
