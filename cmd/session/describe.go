@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"opprof/engine/alert"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
@@ -14,6 +15,7 @@ import (
 // notes passes lines on to the store and keeps what a Description needs of them. It belongs to the reading goroutine.
 type notes struct {
 	store           *store.Store
+	watch           *alert.Watch
 	header          *record.Header // the first one
 	firstNS, lastNS int64
 	offsets         []offset // by stream
@@ -31,7 +33,9 @@ type offset struct {
 	known bool
 }
 
-func newNotes(s *store.Store, replaced func(int)) *notes { return &notes{store: s, replaced: replaced} }
+func newNotes(s *store.Store, w *alert.Watch, replaced func(int)) *notes {
+	return &notes{store: s, watch: w, replaced: replaced}
+}
 
 func (n *notes) grow(stream int) {
 	for len(n.offsets) <= stream {
@@ -55,6 +59,8 @@ func (n *notes) Line(stream int, l *record.Line) {
 		n.footers[stream] = true
 	case record.KindStep:
 		n.step(stream, &l.Step)
+	case record.KindBad:
+		n.watch.Bad(stream)
 	}
 	n.store.Line(stream, l)
 }
@@ -75,6 +81,7 @@ func (n *notes) step(stream int, s *record.Step) {
 		n.firstNS = at
 	}
 	n.lastNS = max(n.lastNS, at)
+	n.watch.Step(stream, s, at)
 }
 
 // Restart implements tail.Sink.
@@ -86,6 +93,7 @@ func (n *notes) Restart(stream int, why string) {
 		n.restarts = append(n.restarts, why)
 	}
 	n.replaced(stream)
+	n.watch.Restart(stream)
 	n.store.Restart(stream, why)
 }
 
@@ -114,6 +122,7 @@ func (s *Session) publish() {
 		d.Problems = append(d.Problems, noStreams(s.options.Kind, len(d.Traces)))
 	}
 	d.Problems = append(append(d.Problems, s.notes.restarts...), s.past.problems()...)
+	s.watch.Publish()
 	s.describe.Store(&d)
 	s.alignLog()
 }

@@ -2,16 +2,16 @@ package session
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"opprof/engine/alert"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/engine/tail"
+	"opprof/engine/trap"
 )
 
 // Kinds of a Description.
@@ -23,11 +23,12 @@ const (
 
 // Options of a Session. The zero value opens a finished run.
 type Options struct {
-	Kind     string           // KindFinished reads what is there once; the other kinds follow the files as they grow. "" is KindFinished
-	Now      func() time.Time // wall clock; nil is time.Now
-	Poll     time.Duration    // between two looks at the files; 0 is the tailer's own
-	Ticks    <-chan time.Time // replaces the ticker of Poll
-	IndexDir string           // where indexes go whose stream's folder is not writable; "" is nowhere
+	Kind     string            // KindFinished reads what is there once; the other kinds follow the files as they grow. "" is KindFinished
+	Now      func() time.Time  // wall clock; nil is time.Now
+	Poll     time.Duration     // between two looks at the files; 0 is the tailer's own
+	Ticks    <-chan time.Time  // replaces the ticker of Poll
+	IndexDir string            // where indexes go whose stream's folder is not writable; "" is nowhere
+	Limits   *alert.Thresholds // from when a condition is a warning; nil is alert.Default
 
 	wholeBytes, recentBytes int64 // of archives; 0 is the constant of that name
 }
@@ -39,6 +40,9 @@ type Session struct {
 	store   *store.Store
 	tailer  *tail.Tailer
 	notes   *notes
+	limits  alert.Thresholds
+	watch   *alert.Watch
+	old     oldWarnings // of the archives
 	past    past
 	log     *serverlog.Log
 
@@ -64,7 +68,12 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 		o.wholeBytes, o.recentBytes = wholeBytes, recentBytes
 	}
 	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), ended: make(chan struct{})}
-	s.notes = newNotes(s.store, s.replaced)
+	s.limits = alert.Default()
+	if o.Limits != nil {
+		s.limits = *o.Limits
+	}
+	s.watch = alert.New(s.limits)
+	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
@@ -158,13 +167,7 @@ func (s *Session) work(ctx context.Context) {
 
 // guard turns an error or a panic of one of the session's goroutines into its failure, so that a screen can put the terminal back first.
 func (s *Session) guard(work func() error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err := fmt.Errorf("reading stopped: %v\n%s", p, debug.Stack())
-			s.failure.CompareAndSwap(nil, &err)
-		}
-	}()
-	if err := work(); err != nil {
+	if err := trap.Run(work); err != nil {
 		s.failure.CompareAndSwap(nil, &err)
 	}
 }
@@ -230,7 +233,7 @@ func (s *Session) start(ctx context.Context, path string, size int64) (offset, l
 	s.building.Go(func() {
 		defer close(a.finished)
 		s.guard(func() error {
-			if err := a.build(ctx, s.options.IndexDir, s.store.Past); err != nil && ctx.Err() == nil {
+			if err := a.build(ctx, s.options.IndexDir, s.keepPast); err != nil && ctx.Err() == nil {
 				a.say(err.Error())
 			}
 			return nil

@@ -152,12 +152,9 @@ func TestLiveSessionFollowsItsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(text), "\n")
-	write := func(n int) {
-		if err := os.WriteFile(stream, []byte(strings.Join(lines[:n], "")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile(stream, []byte(strings.Join(lines[:11], "")), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	write(11)
 	ticks := make(chan time.Time)
 	s := open(t, dir, Options{Kind: KindLive, Ticks: ticks})
 	wait(t, s)
@@ -171,7 +168,16 @@ func TestLiveSessionFollowsItsFile(t *testing.T) {
 		}
 	}
 	shows(10)
-	write(31)
+	more, err := os.OpenFile(stream, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := more.WriteString(strings.Join(lines[11:31], "")); err != nil {
+		t.Fatal(err)
+	}
+	if err := more.Close(); err != nil {
+		t.Fatal(err)
+	}
 	shows(30)
 	if d := s.Run(); d.Kind != KindLive || d.Streams[0].Lines != 31 || d.TensorParallel != 2 {
 		t.Errorf("described as %+v", d)
