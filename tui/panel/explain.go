@@ -53,7 +53,7 @@ func Definitions() []Definition {
 	var all []Definition
 	for _, part := range [][]Definition{
 		headerDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
-		prefixDefinitions(), preemptDefinitions(), tableDefinitions(),
+		prefixDefinitions(), preemptDefinitions(), tableDefinitions(), LogDefinitions(), ServerDefinitions(),
 	} {
 		all = append(all, part...)
 	}

@@ -259,11 +259,11 @@ func VerdictMark(gl theme.Glyphs, v audit.Verdict) (rune, theme.Role) {
 // ServerDefinitions say what the server page shows.
 func ServerDefinitions() []Definition {
 	return []Definition{
-		{Name: "Layer 1, server", Unit: "as the row says", Source: "sums of all records; metrics.txt", Text: "Two counts of the same thing: the sums of the records that were read, and the counters that the server keeps itself, as they were when /metrics was saved."},
-		{Name: "verdict", Unit: "", Source: "", Text: "same: equal. near: as near as the two can be, with the reason below. explained: the records lack steps, and show where. differs: no reason is in the records; the snapshot may be of another moment than the last step. unknown: one of the two does not tell."},
-		{Name: "generated tokens", Unit: "tokens", Source: "decode_tokens - recompute_tokens + chunks final + unsplit; vllm:generation_tokens_total", Text: "Each decode token that is not computed again gives one token, and so does the end of each prompt."},
-		{Name: "steps that ran the model", Unit: "steps", Source: "model_executed; vllm:iteration_tokens_total_count", Text: "The server observes its iterations only where tokens were scheduled."},
-		{Name: "recorder's cost", Unit: "us a step", Source: "foreground_ns of the footer", Text: "Time that the recorder took in the thread that schedules, by nearest rank over all steps."},
-		{Name: "files", Unit: "bytes", Source: "the run's folder", Text: "Files up to three folders down, with when they were last written."},
+		{Panel: PageServer, Name: "Layer 1, server", Unit: "as the row says", Source: "sums of all records; metrics.txt", Text: "Two counts of the same thing: the sums of the records that were read, and the counters that the server keeps itself, as they were when /metrics was saved."},
+		{Panel: PageServer, Name: "verdict", Unit: "", Source: "", Text: "same: equal. near: as near as the two can be, with the reason below. explained: the records lack steps, and show where. differs: no reason is in the records; the snapshot may be of another moment than the last step. unknown: one of the two does not tell."},
+		{Panel: PageServer, Name: "generated tokens", Unit: "tokens", Source: "decode_tokens - recompute_tokens + chunks final + unsplit; vllm:generation_tokens_total", Text: "Each decode token that is not computed again gives one token, and so does the end of each prompt."},
+		{Panel: PageServer, Name: "steps that ran the model", Unit: "steps", Source: "model_executed; vllm:iteration_tokens_total_count", Text: "The server observes its iterations only where tokens were scheduled."},
+		{Panel: PageServer, Name: "recorder's cost", Unit: "us a step", Source: "foreground_ns of the footer", Text: "Time that the recorder took in the thread that schedules, by nearest rank over all steps."},
+		{Panel: PageServer, Name: "files", Unit: "bytes", Source: "the run's folder", Text: "Files up to three folders down, with when they were last written."},
 	}
 }
