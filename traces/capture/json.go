@@ -100,6 +100,7 @@ type KernelReport struct {
 type IterationReport struct {
 	Label              string                `json:"label"`
 	Warmup             bool                  `json:"warmup"`
+	LabelNS            *int64                `json:"label_ns"` // longest range of the label on the CPU of a rank
 	Ranks              []RankIterationReport `json:"ranks"`
 	CriticalPathNS     *int64                `json:"critical_path_ns"` // null without device work
 	CriticalRank       *int64                `json:"critical_rank"`
@@ -188,6 +189,9 @@ func iteration(w *join.Window, it *join.Iteration) IterationReport {
 	for k, r := range it.Ranks {
 		if r == nil {
 			continue
+		}
+		if n := r.LabelNS.Len(); out.LabelNS == nil || n > *out.LabelNS {
+			out.LabelNS = &n
 		}
 		out.Ranks = append(out.Ranks, RankIterationReport{Rank: known(w.Ranks[k].Rank.Global), SumNS: r.Total.SumNS, UnionNS: r.Total.UnionNS,
 			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, SpanNS: r.Span.Len(), WaitNS: known(it.Waits[k]), Families: families(&r.Families)})

@@ -42,7 +42,11 @@ type expected struct {
 		SumNS    int64 `json:"sum_ns"`
 		Launches int64 `json:"launches"`
 	}
-	Base int64
+	Base     int64
+	Families map[string]struct {
+		SumNS    int64 `json:"sum_ns"`
+		Launches int64 `json:"launches"`
+	}
 }
 
 // TestRecordings compares every recorded window with a calculation made by a separate program (testdata/traces/SOURCE.tsv).
@@ -80,6 +84,15 @@ func TestRecordings(t *testing.T) {
 				}
 				if got := [3]int64{it.Total.UnionNS, it.Total.SumNS, it.Total.Launches}; got != [3]int64{w.Iterations[i].UnionNS, w.Iterations[i].SumNS, w.Iterations[i].Launches} {
 					t.Errorf("iteration %d: union, sum, launches %v, want %+v", i, got, w.Iterations[i])
+				}
+			}
+			for name, want := range w.Families {
+				f, err := family.Parse(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := b.Families[f]; got.SumNS != want.SumNS || got.Launches != want.Launches {
+					t.Errorf("%s: sum %d, launches %d, want %+v", name, got.SumNS, got.Launches, want)
 				}
 			}
 			if b.UnknownNS != 0 {
@@ -182,7 +195,7 @@ func TestProperties(t *testing.T) {
 			events = append(events, fmt.Sprintf(`{"ph":"X","cat":%q,"name":%q,"pid":0,"tid":7,"ts":%d,"dur":%d,"args":{"correlation":%d,"stream":%d}}`,
 				rapid.SampledFrom([]string{"kernel", "gpu_memcpy", "gpu_memset"}).Draw(t, "cat"), rapid.SampledFrom(pool).Draw(t, "name"), start, dur, i+1, rapid.IntRange(7, 9).Draw(t, "stream")))
 		}
-		b := analyse(t, r, events)
+		b := brokenDown(t, r, events)
 		whole := interval.Of(slices.Clone(spans))
 		if b.Total.UnionNS != whole.Len() || b.Span.Len() != bounds(spans) || b.IdleNS != b.Span.Len()-whole.Len() {
 			t.Fatalf("union %d span %v idle %d, oracle %d", b.Total.UnionNS, b.Span, b.IdleNS, whole.Len())
@@ -207,7 +220,7 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("iterations and the rest sum to %d of %d", parts, b.Total.SumNS)
 		}
 		shuffled := rapid.Permutation(events).Draw(t, "order")
-		again := analyse(t, r, shuffled)
+		again := brokenDown(t, r, shuffled)
 		if again.Total != b.Total || again.Families != b.Families || again.ExposedNS != b.ExposedNS || again.Unattributed != b.Unattributed {
 			t.Fatalf("the order of events matters: %+v, %+v", again.Total, b.Total)
 		}
@@ -223,7 +236,7 @@ func bounds(spans []interval.Span) int64 {
 	return end - start
 }
 
-func analyse(t *rapid.T, r *family.Rules, events []string) *Breakdown {
+func brokenDown(t *rapid.T, r *family.Rules, events []string) *Breakdown {
 	tr, err := kineto.Read(context.Background(), strings.NewReader(`{"traceEvents":[`+strings.Join(events, ",")+`]}`), "rank0", kineto.Options{})
 	if err != nil || tr.FaultCount != 0 {
 		t.Fatalf("%v, %v", err, tr)
