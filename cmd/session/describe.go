@@ -107,6 +107,9 @@ func (s *Session) Run() rundir.Description { return *s.describe.Load() }
 func (s *Session) publish() {
 	d := s.run.Describe()
 	d.Kind = s.options.Kind
+	if s.options.Kind != KindFinished {
+		d.Traces = s.traces()
+	}
 	if h := s.notes.header; h != nil {
 		applyHeader(&d, h)
 	}

@@ -12,6 +12,7 @@ import (
 	"opprof/engine/store"
 	"opprof/engine/tail"
 	"opprof/engine/trap"
+	"opprof/traces/catalog"
 )
 
 // Kinds of a Description.
@@ -30,7 +31,8 @@ type Options struct {
 	IndexDir string            // where indexes go whose stream's folder is not writable; "" is nowhere
 	Limits   *alert.Thresholds // from when a condition is a warning; nil is alert.Default
 
-	wholeBytes, recentBytes int64 // of archives; 0 is the constant of that name
+	wholeBytes, recentBytes int64  // of archives; 0 is the constant of that name
+	traceNote               string // why windows have no traces; "" when they may have
 }
 
 // Session is an open run. Close ends it.
@@ -45,6 +47,7 @@ type Session struct {
 	old     oldWarnings // of the archives
 	past    past
 	log     *serverlog.Log
+	windows *catalog.Catalog
 
 	describe atomic.Pointer[rundir.Description]
 	failure  atomic.Pointer[error]
@@ -75,6 +78,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.watch = alert.New(s.limits)
 	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
+	s.windows = s.newCatalog()
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
 		Now: o.Now, PassBytes: passBytes,
@@ -82,6 +86,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	})
 	s.publish()
 	s.building.Go(func() { s.guard(func() error { return s.followLog(ctx) }) })
+	s.building.Go(func() { s.guard(func() error { return s.followTraces(ctx) }) })
 	go s.work(ctx)
 	return s
 }

@@ -1,0 +1,74 @@
+package session
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"opprof/engine/store"
+	"opprof/traces/catalog"
+	"opprof/traces/family"
+)
+
+// traceEvery is how often the folder of a live run is looked at for traces.
+const traceEvery = time.Second
+
+// newCatalog keeps the profiler windows of the session's run.
+func (s *Session) newCatalog() *catalog.Catalog {
+	return catalog.New(catalog.Options{
+		Traces: s.run.ListTraces, Streams: s.run.ListStreams, Markers: s.markers, Ranks: s.ranks, Rules: family.Default,
+		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote,
+	})
+}
+
+// followTraces looks at the run's traces until ctx ends: those of a finished run once all its records were read.
+func (s *Session) followTraces(ctx context.Context) error {
+	if s.options.Kind == KindFinished {
+		if err := s.await(ctx, s.read); err != nil {
+			return nil // ctx has ended
+		}
+		return s.windows.Run(ctx, nil)
+	}
+	every := traceEvery
+	if s.options.Kind == KindDemo {
+		every = s.pollEvery()
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	return s.windows.Run(ctx, ticker.C)
+}
+
+// markers are the profiler windows that the records tell of.
+func (s *Session) markers() []store.Window {
+	return s.store.Snapshot().Frame(store.Query{Columns: 1}).Windows
+}
+
+// ranks is how many workers an engine has; 0 when no header says.
+func (s *Session) ranks() int {
+	d := s.Run()
+	return int(max(d.TensorParallel, 1) * max(d.PipeParallel, 1) * min(d.TensorParallel, 1))
+}
+
+// traces are the trace files that the run has now, below its folder.
+func (s *Session) traces() []string {
+	var paths []string
+	for _, w := range s.windows.List().Windows {
+		for _, f := range w.Files {
+			if below, err := filepath.Rel(s.run.Root, f.Path); err == nil {
+				paths = append(paths, below)
+			}
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// Windows are the profiler windows of the run as they are known now; open are the keys of those that are looked at.
+func (s *Session) Windows(ctx context.Context, open []string) (*catalog.List, error) {
+	if err := s.usable(ctx); err != nil {
+		return nil, err
+	}
+	s.windows.Open(open)
+	return s.windows.List(), nil
+}

@@ -1,0 +1,174 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/traces/join"
+	"opprof/traces/kineto"
+	"opprof/traces/rank"
+)
+
+// known is all that windows are made of.
+type known struct {
+	markers []store.Window // by time
+	windows []join.Window  // by time
+	files   []*file
+	ranks   int   // of an engine; 0 when unknown
+	nowNS   int64 // 0 when nothing is written any more
+	note    string
+}
+
+// markerSlackNS is how much earlier than its marker a window may seem to start: clocks of two processes.
+const markerSlackNS = 5_000_000
+
+// patienceNS is how long after its stop a window's files are expected at any moment.
+const patienceNS = 30_000_000_000
+
+// merge makes the list of windows.
+func merge(k known) []Window {
+	out := make([]Window, 0, len(k.markers))
+	for i := range k.markers {
+		m := &k.markers[i]
+		w := Window{Key: "m" + strconv.FormatInt(m.StartNS, 10) + m.Engine, Marker: m, TimeNS: m.StartNS, FirstStep: m.AfterStep + 1, Expected: k.ranks}
+		if m.StopNS != 0 {
+			w.LastStep = m.StopAfterStep
+		}
+		out = append(out, w)
+	}
+	for i := range k.windows {
+		out = k.placeWindow(out, &k.windows[i])
+	}
+	for _, f := range k.files {
+		if f.part.Breakdown == nil {
+			out = k.placeFile(out, f)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Window) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
+	for i := range out {
+		out[i].Number = i + 1
+		out[i].State, out[i].Reason = k.judge(&out[i])
+	}
+	return out
+}
+
+// placeWindow gives a window of traces to its marker, or a line of its own.
+func (k *known) placeWindow(out []Window, d *join.Window) []Window {
+	first := startNS(d)
+	at := -1
+	for i := range out {
+		m := out[i].Marker
+		switch {
+		case m == nil || out[i].Detail != nil || !sameEngine(m.Engine, d.DP()):
+		case d.Join.Method != "" && m.AfterStep == d.Join.AfterStep && m.StartNS <= first+markerSlackNS:
+			at = i
+		case d.Join.Method == "" && m.StartNS <= first+markerSlackNS:
+			at = i
+		}
+	}
+	if at < 0 {
+		out = append(out, Window{Key: "t" + d.Ranks[0].File, TimeNS: first, Expected: k.ranks})
+		at = len(out) - 1
+	}
+	w := &out[at]
+	w.Detail = d
+	w.Ranks = len(d.Ranks)
+	w.Expected = max(w.Expected, len(d.Ranks)+len(d.Missing))
+	if n := len(d.Join.Steps); n > 0 {
+		w.FirstStep, w.LastStep = d.Join.Steps[0].Index, d.Join.Steps[n-1].Index
+	}
+	w.Timelines = make([]*rank.Timeline, len(d.Ranks))
+	for i, b := range d.Ranks {
+		for _, f := range k.files {
+			if f.part.Breakdown == b {
+				w.Files = append(w.Files, f.view())
+				w.Timelines[i] = f.part.Timeline
+			}
+		}
+	}
+	return out
+}
+
+// placeFile gives a file that was not read to the window whose traces were being written at its export time, or a line of its own.
+func (k *known) placeFile(out []Window, f *file) []Window {
+	at := -1
+	dp := kineto.RankOf(filepath.Base(f.path)).DP
+	for i := range out {
+		if m := out[i].Marker; m != nil && f.exportNS != 0 && m.StartNS <= f.exportNS && sameEngine(m.Engine, dp) {
+			at = i
+		}
+	}
+	if at < 0 {
+		out = append(out, Window{Key: "f" + f.path, TimeNS: f.exportNS, Expected: k.ranks})
+		at = len(out) - 1
+	}
+	out[at].Files = append(out[at].Files, f.view())
+	return out
+}
+
+// startNS is when the first labelled iteration of a window began, or its device work.
+func startNS(w *join.Window) int64 {
+	first := w.Ranks[0].Span.Start
+	for _, b := range w.Ranks {
+		if len(b.Iterations) > 0 {
+			return b.Iterations[0].LabelNS.Start
+		}
+		first = min(first, b.Span.Start)
+	}
+	return first
+}
+
+// sameEngine reports whether files of a data-parallel rank can be of an engine. Names without a rank can be of any.
+func sameEngine(engine string, dp int64) bool {
+	var of int64
+	if _, err := fmt.Sscanf(engine, "dp%d-", &of); err != nil || dp < 0 {
+		return true
+	}
+	return of == dp
+}
+
+// judge says how far a window has come.
+func (k *known) judge(w *Window) (State, string) {
+	count := [FileFailed + 1]int{}
+	for _, f := range w.Files {
+		count[f.State]++
+	}
+	expected := max(w.Expected, 1)
+	switch {
+	case count[FilePending] > 0:
+		return Flushing, fmt.Sprintf("%d of %d trace files are complete", len(w.Files)-count[FilePending], max(expected, len(w.Files)))
+	case count[FileWaiting] > 0:
+		return Reading, ""
+	case w.Detail != nil:
+		return k.judgeRead(w)
+	case count[FileFailed] > 0:
+		return Failed, w.Files[0].Why
+	case w.Marker == nil:
+		return Recorded, k.note
+	case w.Marker.StopNS == 0 && k.nowNS != 0:
+		return Recording, ""
+	case k.nowNS != 0 && k.note == "" && k.nowNS-w.Marker.StopNS < patienceNS:
+		return Flushing, "no trace file yet"
+	}
+	return Recorded, cmp.Or(k.note, "no trace file in the run's folder")
+}
+
+// judgeRead judges a window whose files were read.
+func (k *known) judgeRead(w *Window) (State, string) {
+	state, why := w.Detail.State()
+	if missing := w.Expected - w.Ranks - len(w.Detail.Missing); missing > 0 {
+		if m := w.Marker; m != nil && k.nowNS != 0 && k.nowNS-cmp.Or(m.StopNS, m.StartNS) < patienceNS {
+			return Flushing, fmt.Sprintf("%d of %d ranks have written their file", w.Ranks, w.Expected)
+		}
+		if why != "" {
+			why += "; "
+		}
+		return Incomplete, why + fmt.Sprintf("%s of %s ranks have a file", unit.Count(int64(w.Ranks)), unit.Count(int64(w.Expected)))
+	}
+	return State(state), why
+}
