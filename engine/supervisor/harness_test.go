@@ -75,7 +75,8 @@ func configOf(dir, sockets string, o fakeserver.Options, ranks int) Config {
 		Command: Command{
 			Argv: []string{os.Args[0], "-m", "vllm.entrypoints.cli.main", "serve", "tiny", "--uds", server, "--tensor-parallel-size", fmt.Sprint(ranks),
 				"--profiler-config", string(profiler)},
-			Env: append(os.Environ(), o.Environ(), "VLLM_OPPROF_DIR="+filepath.Join(dir, rundir.Layer1Name)),
+			// A race-detecting binary waits a second before it exits, unless told otherwise.
+			Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0", o.Environ(), "VLLM_OPPROF_DIR="+filepath.Join(dir, rundir.Layer1Name)),
 		},
 		ShutdownTimeout: 200 * time.Millisecond, Timing: quick(), Window: quickWindows(), Inspect: countLabels,
 	}
