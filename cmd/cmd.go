@@ -46,7 +46,7 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		commands  []*cobra.Command
 	}{
 		{"watch", "Watch and review:", []*cobra.Command{newDemo(env), newAttach(env), newReview(env)}},
-		{"look", "Check and break down:", []*cobra.Command{newCheck(env), newTrace(env), newKernel(env)}},
+		{"look", "Check and break down:", []*cobra.Command{newCheck(env), newTrace(env), newKernel(env), newGate(env)}},
 		{"setup", "Set up:", []*cobra.Command{newPatch(env), newConfig(env), newInfo(env), newVersion(env), newCompletion(env), newMan(env)}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})

@@ -1,0 +1,298 @@
+// Package gate decides whether an off/on comparison costs less than a limit. The unit is a pair of runs; the verdict rests on the upper
+// bound of the 95 % confidence interval of each metric's regression, one-sided 2.5 %, by the exact expanded-percentile bootstrap. A number
+// never travels without its warnings, and "cannot decide" is a verdict.
+package gate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"opprof/campaign/stat"
+)
+
+// Verdicts.
+const (
+	Pass      = "PASS"
+	Fail      = "FAIL"
+	Undecided = "UNDECIDED"
+)
+
+const (
+	// DefaultLimit is the largest regression that passes, as a ratio: 3 %.
+	DefaultLimit = 0.03
+	// Alpha is the tail of the bound: the upper end of a two-sided 95 % interval.
+	Alpha = 0.025
+	// SecondLookAlpha is the tail when a second look was declared before the first run (Pocock, two looks).
+	SecondLookAlpha = 0.0147
+	// MinPairs decide nothing below; WarnPairs is where the sign-flip test can reach the tail at all.
+	MinPairs  = 5
+	WarnPairs = 6
+	// power is what PairsNeeded promises for one metric.
+	power = 0.8
+)
+
+// Pair is one off run and one on run of a metric, side by side.
+type Pair struct {
+	ID      string
+	Order   string // AB: off first; BA: on first; "" unknown
+	Off, On float64
+}
+
+// Metric is a primary metric with its pairs.
+type Metric struct {
+	Name   string
+	Higher bool // higher is better
+	Pairs  []Pair
+}
+
+// Result is what the pairs of one metric say. Percentages are of the regression: latency on/off - 1, throughput off/on - 1.
+type Result struct {
+	Name            string   `json:"name"`
+	Better          string   `json:"better"`
+	N               int      `json:"n"`
+	Verdict         string   `json:"verdict"`
+	PointPct        *float64 `json:"point_pct"`
+	UpperPct        *float64 `json:"upper_pct"`
+	TUpperPct       *float64 `json:"t_upper_pct"`
+	LossPct         *float64 `json:"loss_pct"` // throughput only: the upper bound as a loss, 1 - on/off
+	OrderEffectPct  *float64 `json:"order_effect_pct"`
+	CrossoverPct    *float64 `json:"crossover_pct"`
+	CrossoverUpper  *float64 `json:"crossover_upper_pct"`
+	PercentileUpper *float64 `json:"percentile_upper_pct"` // under-covers at few pairs
+	BCaUpper        *float64 `json:"bca_upper_pct"`        // under-covers at few pairs
+	SignFlipP       *float64 `json:"sign_flip_p"`
+	SDPct           *float64 `json:"sd_pct"`
+	PairsNeeded     *int     `json:"pairs_needed"`
+	MeanOfPairsPct  *float64 `json:"mean_of_pairs_pct"`
+	RatioOfMeansPct *float64 `json:"ratio_of_means_pct"`
+	Pairs           []Effect `json:"pairs"`
+	Warnings        []string `json:"warnings"`
+	logLimit, upper float64
+	tUpper          float64
+}
+
+// Effect is one pair's regression.
+type Effect struct {
+	Pair  string  `json:"pair"`
+	Order string  `json:"order"`
+	Pct   float64 `json:"pct"`
+}
+
+// Decision is the verdict over all primary metrics.
+type Decision struct {
+	Schema   int      `json:"schema"`
+	Verdict  string   `json:"verdict"`
+	Reasons  []string `json:"reasons"`
+	LimitPct float64  `json:"limit_pct"`
+	Alpha    float64  `json:"alpha"`
+	Metrics  []Result `json:"metrics"`
+}
+
+// Options of a decision. The zero value is the approved gate.
+type Options struct {
+	Limit      float64 // ratio; 0 is DefaultLimit
+	SecondLook bool    // the declared second look is taken
+}
+
+// Decide judges all metrics. PASS needs every metric below the limit (an intersection-union test: no correction for their number), FAIL is
+// valid data with a metric that is not, everything else is UNDECIDED.
+func Decide(metrics []Metric, o Options) Decision {
+	limit, alpha := o.Limit, Alpha
+	if limit == 0 {
+		limit = DefaultLimit
+	}
+	if o.SecondLook {
+		alpha = SecondLookAlpha
+	}
+	d := Decision{Schema: 1, LimitPct: 100 * limit, Alpha: alpha, Metrics: []Result{}, Reasons: []string{}}
+	for _, m := range metrics {
+		d.Metrics = append(d.Metrics, judge(m, math.Log1p(limit), alpha))
+	}
+	d.conclude()
+	return d
+}
+
+func (d *Decision) conclude() {
+	d.Verdict = Pass
+	if len(d.Metrics) == 0 {
+		d.Verdict = Undecided
+		d.Reasons = append(d.Reasons, "no metric has pairs")
+	}
+	worst := map[string]int{Pass: 0, Undecided: 1, Fail: 2}
+	for _, m := range d.Metrics {
+		if worst[m.Verdict] > worst[d.Verdict] {
+			d.Verdict = m.Verdict
+		}
+		if m.Verdict != Pass {
+			d.Reasons = append(d.Reasons, m.Name+": "+m.why())
+		}
+	}
+	if n := d.unequal(); n != "" {
+		d.Verdict = Undecided
+		d.Reasons = append(d.Reasons, n)
+	}
+}
+
+// unequal says when the metrics do not rest on the same pairs: a run that lacks a metric voids the pair for all.
+func (d *Decision) unequal() string {
+	for _, m := range d.Metrics[min(1, len(d.Metrics)):] {
+		if m.N != d.Metrics[0].N {
+			return fmt.Sprintf("%s has %d pairs and %s %d: a pair counts for all metrics or for none", d.Metrics[0].Name, d.Metrics[0].N, m.Name, m.N)
+		}
+	}
+	return ""
+}
+
+func (r *Result) why() string {
+	if r.Verdict == Fail {
+		return fmt.Sprintf("the upper bound is %.2f %%, the limit %.2f %%", pct(r.upper), pct(r.logLimit))
+	}
+	if len(r.Warnings) > 0 {
+		return r.Warnings[0]
+	}
+	return "undecided"
+}
+
+// pct turns a log ratio into percent of regression.
+func pct(x float64) float64 { return 100 * math.Expm1(x) }
+
+func ptr(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+func judge(m Metric, limit, alpha float64) Result {
+	r := Result{Name: m.Name, Better: "lower", Warnings: []string{}, Pairs: []Effect{}, logLimit: limit}
+	if m.Higher {
+		r.Better = "higher"
+	}
+	d, ab, ba, invalid := effects(&r, m)
+	r.N = len(d)
+	if len(d) == 0 {
+		r.Verdict = Undecided
+		r.Warnings = append(r.Warnings, "no valid pair")
+		return r
+	}
+	r.estimate(m, d, alpha)
+	order := r.order(ab, ba, alpha)
+	r.verdict(invalid, order)
+	r.warn(d)
+	return r
+}
+
+// effects turns pairs into log ratios, positive for a regression. What is not two positive finite numbers is no measurement.
+func effects(r *Result, m Metric) (d, ab, ba []float64, invalid bool) {
+	for _, p := range m.Pairs {
+		if !positive(p.Off) || !positive(p.On) {
+			invalid = true
+			r.Warnings = append(r.Warnings, fmt.Sprintf("pair %s is not a measurement: off %v, on %v", p.ID, p.Off, p.On))
+			continue
+		}
+		v := math.Log(p.On / p.Off)
+		if m.Higher {
+			v = -v
+		}
+		d = append(d, v)
+		switch p.Order {
+		case "AB":
+			ab = append(ab, v)
+		case "BA":
+			ba = append(ba, v)
+		}
+		r.Pairs = append(r.Pairs, Effect{p.ID, p.Order, pct(v)})
+	}
+	return d, ab, ba, invalid
+}
+
+func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
+
+func (r *Result) estimate(m Metric, d []float64, alpha float64) {
+	mean, sd := stat.Mean(d), stat.SD(d)
+	r.PointPct = ptr(pct(mean))
+	r.SDPct = ptr(pct(sd))
+	r.upper, r.tUpper = stat.UpperExpanded(d, alpha), stat.UpperT(d, alpha)
+	r.UpperPct, r.TUpperPct = ptr(pct(r.upper)), ptr(pct(r.tUpper))
+	if m.Higher {
+		r.LossPct = ptr(-100 * math.Expm1(-r.upper))
+	}
+	if len(d) > 1 {
+		b := stat.NewResamples(d)
+		r.PercentileUpper = ptr(pct(b.Quantile(1 - alpha)))
+		if sd > 0 {
+			r.BCaUpper = ptr(pct(b.BCa(1 - alpha)))
+		}
+	}
+	r.SignFlipP = ptr(stat.SignFlip(d, r.logLimit))
+	if n, ok := stat.PairsNeeded(max(mean, 0), sd, r.logLimit, alpha, power); ok {
+		r.PairsNeeded = &n
+	}
+	var off, on, each float64
+	for _, p := range m.Pairs {
+		if positive(p.Off) && positive(p.On) {
+			off += p.Off
+			on += p.On
+			ratio := p.On / p.Off
+			if m.Higher {
+				ratio = p.Off / p.On
+			}
+			each += ratio - 1
+		}
+	}
+	r.MeanOfPairsPct = ptr(100 * each / float64(len(d)))
+	if m.Higher {
+		off, on = on, off
+	}
+	r.RatioOfMeansPct = ptr(100 * (on/off - 1))
+}
+
+// order estimates what running second adds; NaN when both orders did not occur.
+func (r *Result) order(ab, ba []float64, alpha float64) float64 {
+	c, ok := stat.NewCrossover(ab, ba)
+	if !ok {
+		return math.NaN()
+	}
+	r.OrderEffectPct = ptr(pct(c.Order))
+	r.CrossoverPct = ptr(pct(c.Estimate))
+	r.CrossoverUpper = ptr(pct(c.Upper(alpha)))
+	return c.Order
+}
+
+func (r *Result) verdict(invalid bool, order float64) {
+	under, tUnder := r.upper < r.logLimit, r.tUpper < r.logLimit
+	refuse := func(format string, args ...any) {
+		r.Verdict = Undecided
+		r.Warnings = slices.Insert(r.Warnings, 0, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case r.N < MinPairs:
+		refuse("%d of at least %d pairs", r.N, MinPairs)
+	case invalid:
+		r.Verdict = Undecided
+	case math.Abs(order) > r.logLimit/2:
+		refuse("running second changes the metric by %.2f %%, more than half the limit: order and effect cannot be told apart", pct(order))
+	case under != tUnder:
+		refuse("borderline: the expanded bound is %.2f %%, the t bound %.2f %%, the limit %.2f %%: add declared pairs", pct(r.upper), pct(r.tUpper), pct(r.logLimit))
+	case under:
+		r.Verdict = Pass
+	default:
+		r.Verdict = Fail
+	}
+}
+
+func (r *Result) warn(d []float64) {
+	if r.N >= MinPairs && r.N < WarnPairs {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pairs: the exact sign-flip test cannot reach %.1f %% below %d", r.N, 100*Alpha, WarnPairs))
+	}
+	if r.N > 1 && stat.SD(d) == 0 {
+		r.Warnings = append(r.Warnings, "every pair has the same ratio: the data look copied")
+	}
+	if r.OrderEffectPct == nil && r.N > 1 {
+		r.Warnings = append(r.Warnings, "both orders are needed to tell the order's effect")
+	}
+	if r.N%2 == 1 && r.OrderEffectPct != nil {
+		r.Warnings = append(r.Warnings, "an odd number of pairs leaves a part of the order effect in the estimate")
+	}
+}
