@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
@@ -33,6 +34,17 @@ func (l leakChecked) Run() int {
 		return 1
 	}
 	return code
+}
+
+// testTraces is where the recorded traces lie, seen from the scripts' process.
+var testTraces = absolute(filepath.Join("..", "testdata", "traces"))
+
+func absolute(path string) string {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		panic(err)
+	}
+	return path
 }
 
 // The scripts run the whole program as a process of its own, without a terminal.
@@ -59,6 +71,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
 			"recording": writeRecording,
+			"trace":     writeTraces,
 			"fill":      fill,
 			"same":      same,
 		},
@@ -101,6 +114,30 @@ func writeRecording(ts *testscript.TestScript, neg bool, args []string) {
 	path := ts.MkAbs(args[1])
 	ts.Check(os.MkdirAll(filepath.Dir(path), 0o700))
 	ts.Check(appendTo(path, stream))
+}
+
+// trace NAME FOLDER writes the recorded traces of a server, unpacked.
+func writeTraces(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: trace NAME FOLDER")
+	}
+	files, err := filepath.Glob(filepath.Join(testTraces, args[0], "*.zst"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("there are no traces of %s", args[0])
+	}
+	folder := ts.MkAbs(args[1])
+	ts.Check(os.MkdirAll(folder, 0o700))
+	for _, file := range files {
+		packed, err := os.ReadFile(file)
+		ts.Check(err)
+		z, err := zstd.NewReader(nil)
+		ts.Check(err)
+		text, err := z.DecodeAll(packed, nil)
+		z.Close()
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(folder, strings.TrimSuffix(filepath.Base(file), ".zst")), text, 0o600))
+	}
 }
 
 // fill FILE TEXT COUNT appends TEXT (a Go string) COUNT times.

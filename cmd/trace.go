@@ -52,11 +52,13 @@ What is damaged is left out, counted and named; what no rule knows is shown as u
 	c.Flags().IntVar(&o.top, "top", 10, "kernels listed for each rank; 0 lists all")
 	c.Flags().StringVar(&o.rules, "rules", "", "a TOML `file` of kernel rules that are tried before the built-in ones")
 	c.Flags().StringArrayVar(&o.taxonomy, "taxonomy", nil, "a `path` with a window of the same model with cudagraph_mode=NONE, which teaches places in the layer; may be given again")
-	c.MarkFlagsMutuallyExclusive("json", "csv", "md")
 	return c
 }
 
 func (o *traceOptions) run(ctx context.Context, env *Env, args []string) error {
+	if (o.json && o.csv) || (o.json && o.markdown) || (o.csv && o.markdown) {
+		return usageErrorf("--json, --csv and --md are three ways to print: give one of them")
+	}
 	if o.top < 0 {
 		return usageErrorf("--top %d: expected a number of kernels, or 0 for all", o.top)
 	}

@@ -164,6 +164,10 @@ func iterationSection(w *capture.WindowReport) section {
 		if it.Warmup {
 			mark = " warm-up"
 		}
+		if it.ExportStall {
+			mark = " export"
+			s.notes = []string{"the period marked export holds the stall of the trace's export"}
+		}
 		s.row(strconv.Itoa(i+1)+mark, unit.Known(it.StepIndex, unit.Count), it.Label, orDash(graph), unit.Known(it.BucketTokens, unit.Count),
 			msOrDash(it.CriticalPathNS), rankOrDash(it.CriticalRank), msOrDash(it.NonCollectiveNS), rankOrDash(it.SlowestRank), msOrDash(it.SpreadNS), msOrDash(it.CollectiveWaitNS),
 			msOrDash(it.OverlapNS), msOrDash(it.PeriodNS), msOrDash(it.ResidualNS))

@@ -116,6 +116,7 @@ type IterationReport struct {
 	PeriodNS           *int64                `json:"period_ns"`
 	SubmitToCompleteNS *int64                `json:"submit_to_complete_ns"`
 	ResidualNS         *int64                `json:"residual_ns"`
+	ExportStall        bool                  `json:"export_stall"` // the period holds the stall of the trace's export
 }
 
 // RankIterationReport is one rank's part of an iteration.
@@ -180,7 +181,7 @@ func (c *Capture) rank(b *rank.Breakdown, top int) RankReport {
 
 func iteration(w *join.Window, it *join.Iteration) IterationReport {
 	out := IterationReport{Label: it.Label.Text, Warmup: it.Warmup, Ranks: []RankIterationReport{}, CollectiveWaitNS: known(it.WaitNS),
-		CollectiveWaitBy: it.WaitBy, ResidualNS: it.ResidualNS}
+		CollectiveWaitBy: it.WaitBy, ResidualNS: it.ResidualNS, ExportStall: it.Export}
 	if it.CriticalNS >= 0 {
 		overlap := it.OverlapNS()
 		out.CriticalPathNS, out.NonCollectiveNS, out.SpreadNS, out.OverlapNS = &it.CriticalNS, &it.NonCollectiveNS, &it.SpreadNS, &overlap

@@ -1,6 +1,8 @@
 package join
 
 import (
+	"slices"
+
 	"opprof/traces/family"
 	"opprof/traces/rank"
 )
@@ -28,6 +30,7 @@ type Iteration struct {
 	WaitBy          string  // WaitByClocks or WaitByDifference; "" with one rank
 
 	Step       *Step  // nil when not joined
+	Export     bool   // the step's period holds the stall of the trace's export
 	ResidualNS *int64 // step period minus critical path; nil when either is unknown
 }
 
@@ -74,7 +77,32 @@ func NewWindow(g Group, steps []Step, markers []Marker) Window {
 			it.ResidualNS = &residual
 		}
 	}
+	w.markExport()
 	return w
+}
+
+const (
+	// exportFactor and exportNS are by how much the period of a window's last step must exceed the median of its steps to hold the export of the
+	// trace: it takes some tenths of a second at least, while two steps are in flight.
+	exportFactor = 3
+	exportNS     = 50_000_000
+)
+
+// markExport finds the stall of the export in the last iteration's period. With several ranks it is often the step after the window.
+func (w *Window) markExport() {
+	var periods []int64
+	for i := range w.Iterations {
+		if s := w.Iterations[i].Step; s != nil && s.PeriodNS != nil {
+			periods = append(periods, *s.PeriodNS)
+		}
+	}
+	n := len(w.Iterations)
+	if len(periods) < 3 || w.Iterations[n-1].Step == nil || w.Iterations[n-1].Step.PeriodNS == nil {
+		return
+	}
+	slices.Sort(periods)
+	median, last := periods[len(periods)/2], *w.Iterations[n-1].Step.PeriodNS
+	w.Iterations[n-1].Export = last > exportFactor*median && last-median > exportNS
 }
 
 // Refused is the window of a group that cannot be tied to steps.
