@@ -6,14 +6,22 @@
 Foreground is the recorder's own clock in the serving thread. Writer is the CPU
 time of its thread, which holds the GIL for most of it. Loop is the CPU time of
 one schedule() and update_from_output() in the serving thread.
+
+Warm steps follow each other at once. In a server the worker runs in between and
+takes the processor's caches: cold steps follow other Python code and 32 MiB of
+other memory.
 """
 
+import contextlib
 import importlib.util
+import inspect
+import io
 import os
 import pathlib
 import statistics
 import tempfile
 import time
+import tokenize
 
 os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")
 
@@ -23,10 +31,13 @@ from vllm.v1 import opprof  # noqa: E402
 from vllm.v1.core.sched.scheduler import Scheduler  # noqa: E402
 
 BATCHES = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+COLD_BATCHES = [1, 64, 512]
 STEPS = 400
 ROUNDS = 60
 ROUND_STEPS = 50
 FOREVER = 100_000
+OTHER_MEMORY = bytearray(32 << 20)
+OTHER_CODE = inspect.getsource(statistics)[:4000]
 
 
 def decoding(folder, size, **options):
@@ -40,25 +51,35 @@ def decoding(folder, size, **options):
     return engine
 
 
-def drive(engine, steps, arrivals):
+def drive(engine, steps, arrivals, between=lambda: None):
     """CPU microseconds per turn; a new request every `arrivals` turns."""
-    start = time.thread_time()
+    busy = 0.0
     for i in range(steps):
+        between()
         if arrivals and i % arrivals == 0:
             engine.add(f"n{i}", 300, outputs=2 * arrivals)
+        start = time.thread_time()
         engine.step(GRAPH)
-    return (time.thread_time() - start) / steps * 1e6
+        busy += time.thread_time() - start
+    return busy / steps * 1e6
 
 
-def foreground(folder, arrivals):
+def take_the_caches():
+    OTHER_MEMORY.count(0)
+    with contextlib.suppress(tokenize.TokenError):
+        for _ in tokenize.generate_tokens(io.StringIO(OTHER_CODE).readline):
+            pass
+
+
+def foreground(folder, arrivals, batches=BATCHES, between=lambda: None):
     print("batch     p50     p95     p99  writer     loop  us")
-    for size in BATCHES:
+    for size in batches:
         engine = decoding(folder, size, batches=2)
         recorder = engine.recorder
         thread = time.pthread_getcpuclockid(recorder._writer._thread.ident)
         recorder._costs.clear()
         busy = time.clock_gettime(thread)
-        loop = drive(engine, STEPS, arrivals)
+        loop = drive(engine, STEPS, arrivals, between)
         while recorder._writer._queue:
             time.sleep(opprof.FLUSH_SECONDS)
         busy = (time.clock_gettime(thread) - busy) / STEPS * 1e6
@@ -108,10 +129,14 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         os.environ["VLLM_OPPROF_DIR"] = str(folder / "records")
-        print("steady decode: the same requests in every step")
-        foreground(folder, arrivals=0)
-        print("\nmixed: a new request every third step, and as many that finish")
-        foreground(folder, arrivals=3)
+        print("steady decode: the same requests in every step, warm")
+        foreground(folder, 0)
+        print("\nmixed: a new request every third step, and as many that finish, warm")
+        foreground(folder, 3)
+        print("\nsteady decode, cold")
+        foreground(folder, 0, COLD_BATCHES, take_the_caches)
+        print("\nmixed, cold")
+        foreground(folder, 3, COLD_BATCHES, take_the_caches)
         print("\n64 decoding requests, loop time against the patched package, off")
         off_and_on(folder)
 

@@ -8,24 +8,28 @@ While VLLM_OPPROF_DIR is set, `Scheduler` owns one `StepRecorder` and calls
     finalize(output, graph)  at the end of update_from_output(): the line is whole
     close()                  in shutdown(): drain, footer
 
-The serving thread fills a dict and appends it to a bounded queue; one daemon
-thread encodes and writes. A slow or full disk costs records, which are counted,
-never a step. Times are nanoseconds; unknown is null, never zero.
+The serving thread queues a few numbers; one daemon thread makes lines of them
+and writes. A slow or full disk costs records, which are counted, never a step.
+Between two calls the worker takes the processor's caches, so what the serving
+thread does here costs what it touches: few objects, and each of them once.
+Times are nanoseconds; unknown is null, never zero.
 """
 
 import atexit
 import contextlib
 import errno
 import functools
-import itertools
+import math
 import os
 import sys
 import threading
 import time
 from bisect import bisect_left, bisect_right
-from collections import Counter, deque
+from collections import deque
+from itertools import accumulate, repeat
 from multiprocessing.util import Finalize
 from operator import add, attrgetter, mul, sub
+from time import monotonic_ns, time_ns
 from typing import Any
 
 import msgspec
@@ -54,11 +58,23 @@ JOIN_SECONDS = 5.0
 BURST_LINES = 32
 BURST_PAUSE_SECONDS = 0.0005
 COST_UNIT_NS = 100
+NEVER = math.inf
 
 LOOKUPS = ["requests", "queries", "hits"]
 LOOKUPS += [f"preempted_{name}" for name in LOOKUPS]
-NO_LOOKUPS = dict.fromkeys(LOOKUPS, 0)
+NO_LOOKUPS = (0,) * len(LOOKUPS)
 lookup_counters = attrgetter(*LOOKUPS)
+
+NO_CHUNKS = {
+    "first": 0,
+    "middle": 0,
+    "final": 0,
+    "unsplit": 0,
+    "tokens": 0,
+    "chunk_size_hist": [0] * (len(CHUNK_EDGES) + 1),
+    "chunk_tail_hist": [0] * (len(CHUNK_TAIL_EDGES) + 1),
+    "unsplit_tokens": 0,
+}
 
 
 class StepRecorder:
@@ -79,12 +95,19 @@ class StepRecorder:
         self._pid = os.getpid()
         self._engine_id = f"dp{rank}-pid{self._pid}"
         self._scheduler = scheduler
+        # These are never replaced; the list of running requests is.
+        self._kv_cache = scheduler.kv_cache_manager
+        self._free_blocks = self._kv_cache.block_pool.free_block_queue
+        self._waiting = scheduler.waiting
+        self._deferred = scheduler.skipped_waiting
+        self._connects = scheduler.connector is not None
         self._caches_prefixes = bool(config.cache_config.enable_prefix_caching)
-        self._lookups_before: tuple = (None, None)
+        self._lookups_before = (NO_LOOKUPS, NO_LOOKUPS)
+        self._no_lookups = self._prefix(NO_LOOKUPS, NO_LOOKUPS)
         self._begin_cost = 0
-        self._pending: deque[tuple[Any, dict[str, Any], int]] = deque()
+        self._pending: deque[tuple[Any, tuple, int]] = deque()
         self._missing_steps = 0
-        self._costs: Counter[int] = Counter()
+        self._costs: dict[int, int] = {}
 
         # Tokens that preemptions threw away: how far prompts that are still in
         # chunks have come, and how far resumed requests have to go once more.
@@ -94,22 +117,26 @@ class StepRecorder:
         # The last composition, and whether the next step may take it over.
         # Speculative decoding and KV connectors change lengths between steps.
         self._composition: dict[str, Any] = {}
+        self._context_bins: list[int] = []
+        self._steady = False
+        self._never_steady = self._connects or bool(config.num_speculative_tokens)
+        self._count = 0
         self._lengths: list[int] = []  # sorted, without the growth since then
         self._growth = 0
         self._cuts: list[int] = []  # how many lengths are within each edge
-        self._steady = False
-        self._never_steady = bool(
-            scheduler.connector is not None or config.num_speculative_tokens
-        )
+        self._crossings: list[float] = []  # at what growth one more is past it
+        self._next_crossing = NEVER
         self._last_step = 0
         self._closed = False
 
+        blocks = self._kv_cache.block_pool.num_gpu_blocks - 1  # less the null block
+        encode_step = StepEncoder(self._engine_id, blocks)
         header = self._line("header") | describe_engine(config)
         name = f"opprof-v1-{self._engine_id}-{header['start_wall_ns']}.jsonl"
         path = os.path.join(directory, name)
         try:
             os.makedirs(directory, mode=0o700, exist_ok=True)
-            self._writer = LineWriter(path, header)
+            self._writer = LineWriter(path, header, encode_step)
         except OSError as error:
             raise RuntimeError(
                 f"VLLM_OPPROF_DIR: cannot write {path}: {error.strerror}. Name a "
@@ -122,54 +149,40 @@ class StepRecorder:
         logger.info("OpProf records every scheduler step to %s", path)
 
     def begin(self) -> None:
-        start = time.monotonic_ns()
-        external = self._scheduler.connector_prefix_cache_stats
-        self._lookups_before = (
-            lookup_counters(self._scheduler.kv_cache_manager.prefix_cache_stats),
-            external and lookup_counters(external),
-        )
-        self._begin_cost = time.monotonic_ns() - start
+        start = monotonic_ns()
+        local = self._kv_cache.prefix_cache_stats
+        if local.requests or local.preempted_requests or self._connects:
+            self._lookups_before = self._lookups()
+        else:
+            self._lookups_before = NO_LOOKUPS, NO_LOOKUPS
+        self._begin_cost = monotonic_ns() - start
 
     def snapshot(self, output) -> None:
-        start = time.monotonic_ns()
+        start = monotonic_ns()
         try:
             step = self._describe(output)
         except Exception:
             logger.exception("OpProf failed and stops recording; serving goes on.")
             self.close(timeout=0)
             return
-        cost = self._begin_cost + time.monotonic_ns() - start
+        cost = self._begin_cost + monotonic_ns() - start
         self._pending.append((output, step, cost))
 
     def finalize(self, output, graph) -> None:
         """Complete the step of this very output: a later step may be in flight,
         and an earlier one may have ended in an exception."""
-        start = time.monotonic_ns()
+        start = monotonic_ns()
         pending = self._pending
-        for abandoned, (known, step, cost) in enumerate(pending):
-            if known is output:
-                break
-        else:
-            return
-        for _ in range(abandoned + 1):
-            pending.popleft()
-        if abandoned:
-            self._writer.refuse(abandoned)
-            self._missing_steps += abandoned
-
-        step["complete_mono_ns"] = start
-        if graph is not None:
-            step["cudagraph"] = {
-                "hit": graph.runtime_mode != "NONE",
-                "runtime_mode": graph.runtime_mode,
-                "unpadded_tokens": graph.num_unpadded_tokens,
-                "bucket_tokens": graph.num_padded_tokens,
-                "padding_tokens": graph.num_paddings,
-            }
-        step["dropped_records_before"] = self._missing_steps
-        self._missing_steps = 0 if self._writer.put(step) else self._missing_steps + 1
-        cost += time.monotonic_ns() - start
-        self._costs[cost // COST_UNIT_NS] += 1
+        if not pending or pending[0][0] is not output:
+            if all(known is not output for known, *_ in pending):
+                return
+            self._abandon_before(output)
+        _, step, cost = pending.popleft()
+        missing = self._missing_steps
+        queued = self._writer.put((step, start, graph, missing))
+        self._missing_steps = 0 if queued else missing + 1
+        cost = (cost + monotonic_ns() - start) // COST_UNIT_NS
+        self._costs[cost] = self._costs.get(cost, 0) + 1
 
     def close(self, timeout: float = JOIN_SECONDS) -> None:
         if self._closed or self._pid != os.getpid():
@@ -187,8 +200,8 @@ class StepRecorder:
         """Mark a profiler call and its outcome among the steps."""
         mark = self._line("profile") | {
             "action": action,
-            "wall_ns": time.time_ns(),
-            "mono_ns": time.monotonic_ns(),
+            "wall_ns": time_ns(),
+            "mono_ns": monotonic_ns(),
             "return_mono_ns": None,
             "after_step": self._scheduler.current_step,
             "ok": True,
@@ -200,64 +213,69 @@ class StepRecorder:
             mark |= {"ok": False, "error": f"{type(error).__name__}: {error}"}
             raise
         finally:
-            mark["return_mono_ns"] = time.monotonic_ns()
+            mark["return_mono_ns"] = monotonic_ns()
             self._writer.put(mark)
 
     def mark_dummy_step(self) -> None:
         """Mark a data-parallel batch that has no SchedulerOutput."""
         mark = {
             "after_step": self._scheduler.current_step,
-            "wall_ns": time.time_ns(),
-            "mono_ns": time.monotonic_ns(),
+            "wall_ns": time_ns(),
+            "mono_ns": monotonic_ns(),
         }
         self._writer.put(self._line("dummy_step") | mark)
 
     def _line(self, kind: str) -> dict[str, Any]:
         return {"type": kind, "schema": SCHEMA, "engine_id": self._engine_id}
 
-    def _describe(self, output) -> dict[str, Any]:
+    def _abandon_before(self, output) -> None:
+        while self._pending[0][0] is not output:
+            self._pending.popleft()
+            self._writer.refuse(1)
+            self._missing_steps += 1
+
+    def _describe(self, output) -> tuple:
+        """What StepEncoder makes the line of, but for how the step ends."""
         scheduler = self._scheduler
-        if not self._take_over(output):
+        index = scheduler.current_step
+        if not (self._steady and self._take_over(output, index)):
             self._compose(output)
-        self._last_step = scheduler.current_step
-        kv_cache = scheduler.kv_cache_manager
-        total = kv_cache.block_pool.num_gpu_blocks - 1  # one is the null block
-        free = kv_cache.block_pool.get_num_free_blocks()
-        local, external = self._lookups_before
+        self._last_step = index
+        local = self._kv_cache.prefix_cache_stats
+        prefix = self._no_lookups
+        if local.requests or local.preempted_requests or self._connects:
+            after, before = self._lookups(), self._lookups_before
+            prefix = self._prefix(*map(differences, after, before))
+        return (
+            index,
+            time_ns(),
+            monotonic_ns(),
+            self._composition,
+            self._context_bins,
+            len(output.preempted_req_ids or ()),
+            len(scheduler.running),
+            len(self._waiting),
+            len(self._deferred),
+            self._free_blocks.num_free_blocks,
+            prefix,
+        )
+
+    def _lookups(self) -> tuple[tuple, tuple]:
+        """Lookups since vLLM last reset its counters: requests without a lookup
+        leave all of them as they are."""
+        external = self._scheduler.connector_prefix_cache_stats
+        return (
+            lookup_counters(self._kv_cache.prefix_cache_stats),
+            lookup_counters(external) if external else NO_LOOKUPS,
+        )
+
+    def _prefix(self, local: tuple, external: tuple) -> dict[str, Any]:
         return {
-            "schema": SCHEMA,
-            "engine_id": self._engine_id,
-            "step_index": scheduler.current_step,
-            "submit_wall_ns": time.time_ns(),
-            "submit_mono_ns": time.monotonic_ns(),
-            "complete_mono_ns": None,
-            "model_executed": output.total_num_scheduled_tokens > 0,
-            **self._composition,
-            "preemptions": len(output.preempted_req_ids or ()),
-            "queues": {
-                "running": len(scheduler.running),
-                "waiting": len(scheduler.waiting),
-                "deferred": len(scheduler.skipped_waiting),
-            },
-            "kv": {
-                "total_blocks": total,
-                "free_blocks": free,
-                "used_blocks": total - free,
-                "usage": 1.0 - free / total if total else 0.0,
-            },
-            "prefix": {
-                "local": lookups_since(local, kv_cache.prefix_cache_stats)
-                if self._caches_prefixes
-                else None,
-                "external": external
-                and lookups_since(external, scheduler.connector_prefix_cache_stats),
-            },
-            "cudagraph": None,
-            "moe_expert_load": None,
-            "dropped_records_before": 0,
+            "local": dict(zip(LOOKUPS, local)) if self._caches_prefixes else None,
+            "external": dict(zip(LOOKUPS, external)) if self._connects else None,
         }
 
-    def _take_over(self, output) -> bool:
+    def _take_over(self, output, index: int) -> bool:
         """Take over the last composition, if the same requests decode one token
         each again: only the context lengths have grown, all by one.
 
@@ -265,42 +283,50 @@ class StepRecorder:
         requests join those. Where none do, as many requests as then are the same
         requests, and as many tokens as requests is one token for each.
         """
-        count = len(self._lengths)
+        count = self._count
         if not (
-            self._steady
-            and output.total_num_scheduled_tokens == count
+            output.total_num_scheduled_tokens == count
             and len(output.num_scheduled_tokens) == count
-            and self._scheduler.current_step == self._last_step + 1
+            and index == self._last_step + 1
             and not output.scheduled_new_reqs
             and not output.scheduled_cached_reqs.resumed_req_ids
             and not output.finished_req_ids
         ):
             return False
-        self._growth += 1
-        self._grow_past_edges()
-        self._composition["context_length_hist"] = self._context_bins()
+        self._growth = growth = self._growth + 1
+        if growth == self._next_crossing:
+            self._cross_edges()
         return True
 
-    def _grow_past_edges(self) -> None:
-        """Move each cut below the lengths that have grown past its edge. This
-        looks at one length an edge, and not at cold memory all over the list."""
-        lengths, growth, cuts = self._lengths, self._growth, self._cuts
-        for i, edge in enumerate(CONTEXT_EDGES):
-            cut = cuts[i]
-            while cut and lengths[cut - 1] + growth > edge:
-                cut -= 1
-            cuts[i] = cut
+    def _cross_edges(self) -> None:
+        """Count the lengths that have just grown past an edge in the bin above."""
+        self._context_bins = bins = self._context_bins.copy()  # one is in a record
+        lengths, growth = self._lengths, self._growth
+        for i, crossing in enumerate(self._crossings):
+            if crossing == growth:
+                edge, cut = CONTEXT_EDGES[i], self._cuts[i]
+                while cut and lengths[cut - 1] + growth > edge:
+                    cut -= 1
+                    bins[i] -= 1
+                    bins[i + 1] += 1
+                self._cuts[i] = cut
+                self._crossings[i] = crossing_growth(edge, lengths, cut)
+        self._next_crossing = min(self._crossings)
 
-    def _context_bins(self) -> list[int]:
-        return list(map(sub, [*self._cuts, len(self._lengths)], [0, *self._cuts]))
+    def _count_contexts(self, lengths: list[int], growth: int) -> None:
+        """Count each of the lengths plus growth."""
+        lengths.sort()
+        cuts = [bisect_right(lengths, edge - growth) for edge in CONTEXT_EDGES]
+        self._context_bins = list(map(sub, [*cuts, len(lengths)], [0, *cuts]))
+        self._lengths, self._growth, self._cuts = lengths, growth, cuts
 
     def _compose(self, output) -> None:
         """Count the step's requests, tokens, chunks and context lengths."""
         tokens = output.num_scheduled_tokens
         total = output.total_num_scheduled_tokens
+        count = len(tokens)
         new = output.scheduled_new_reqs
         cached = output.scheduled_cached_reqs
-        requests = self._scheduler.requests
         resumed = self._resumed(output)
         for name in output.finished_req_ids:
             self._reached.pop(name, None)
@@ -308,18 +334,16 @@ class StepRecorder:
 
         lengths = [request.num_computed_tokens for request in new]
         lengths += cached.num_computed_tokens
-        self._growth = 1
-        if total != len(tokens):
+        if total == count:
+            self._count_contexts(lengths, 1)
+        else:
             names = [request.req_id for request in new] + cached.req_ids
-            lengths = list(map(add, lengths, map(tokens.get, names)))
-            self._growth = 0
-        lengths.sort()
-        self._lengths = lengths
-        self._cuts = [bisect_right(lengths, e - self._growth) for e in CONTEXT_EDGES]
+            self._count_contexts(list(map(add, lengths, map(tokens.get, names))), 0)
 
         # Like vLLM, call a request prefill while it is new or has no output.
         prefills = [(request.req_id, False) for request in new]
         if 0 in cached.num_output_tokens:
+            requests = self._scheduler.requests
             prefills += [
                 # The mark outlives a preemption, after which all starts again.
                 (name, requests[name].is_prefill_chunk and name not in resumed)
@@ -327,21 +351,27 @@ class StepRecorder:
                 if outputs == 0
             ]
         recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
-        chunks = self._count_chunks(prefills, tokens)
+        chunks = self._count_chunks(prefills, tokens) if prefills else NO_CHUNKS
         self._composition = {
-            "scheduled_requests": len(tokens),
-            "decode_batch_size": len(tokens) - len(prefills),
+            "model_executed": total > 0,
+            "scheduled_requests": count,
+            "decode_batch_size": count - len(prefills),
             "prefill_requests": len(prefills),
             "prefill_tokens": chunks["tokens"],
             "decode_tokens": total - chunks["tokens"],
             "resumed_requests": len(resumed),
             "recompute_tokens": recompute,
             "chunked_prefill": chunks,
-            "context_length_hist": self._context_bins(),
         }
-        self._steady = total == len(tokens) == len(self._scheduler.running) and not (
+        self._count = count
+        self._steady = total == count == len(self._scheduler.running) and not (
             prefills or resumed or recompute or self._refill or self._never_steady
         )
+        if self._steady:
+            self._crossings = list(
+                map(crossing_growth, CONTEXT_EDGES, repeat(lengths), self._cuts)
+            )
+            self._next_crossing = min(self._crossings)
 
     def _resumed(self, output) -> set[str]:
         """Requests that start again after a preemption."""
@@ -376,10 +406,9 @@ class StepRecorder:
         self, prefills: list[tuple[str, bool]], tokens: dict[str, int]
     ) -> dict[str, Any]:
         """Chunks by kind and size; was_chunk tells those with an earlier part."""
-        counts = {"first": 0, "middle": 0, "final": 0, "unsplit": 0}
-        totals = counts.copy()
-        sizes = [0] * (len(CHUNK_EDGES) + 1)
-        tail = [0] * (len(CHUNK_TAIL_EDGES) + 1)
+        chunks = NO_CHUNKS.copy()
+        chunks["chunk_size_hist"] = sizes = [0] * (len(CHUNK_EDGES) + 1)
+        chunks["chunk_tail_hist"] = tail = [0] * (len(CHUNK_TAIL_EDGES) + 1)
         for name, was_chunk in prefills:
             request = self._scheduler.requests[name]
             chunk = tokens[name]
@@ -390,18 +419,59 @@ class StepRecorder:
             else:
                 kind = "final" if was_chunk else "unsplit"
                 self._reached.pop(name, None)
-            counts[kind] += 1
-            totals[kind] += chunk
+                if not was_chunk:
+                    chunks["unsplit_tokens"] += chunk
+            chunks[kind] += 1
+            chunks["tokens"] += chunk
             size = bisect_left(CHUNK_EDGES, chunk)
             sizes[size] += 1
             if size == len(CHUNK_EDGES):
                 tail[bisect_left(CHUNK_TAIL_EDGES, chunk)] += 1
-        return counts | {
-            "tokens": sum(totals.values()),
-            "chunk_size_hist": sizes,
-            "chunk_tail_hist": tail,
-            "unsplit_tokens": totals["unsplit"],
-        }
+        return chunks
+
+
+class StepEncoder:
+    """Makes the JSON line of a step; what steps share is encoded once."""
+
+    def __init__(self, engine_id: str, total_blocks: int) -> None:
+        self._start = f'{{"schema":{SCHEMA},"engine_id":"{engine_id}","step_index":'
+        self._total_blocks = total_blocks
+        self._composition = Members()
+        self._prefix = Members()
+
+    def __call__(self, line: tuple, missing: int) -> bytes:
+        """Encode what finalize queued; this many steps are missing before it."""
+        step, complete, graph, _ = line
+        index, wall, mono, composition, bins, preemptions, *rest = step
+        running, waiting, deferred, free, prefix = rest
+        total = self._total_blocks
+        usage = 1.0 - free / total if total else 0.0
+        bins = ",".join(map(str, bins))
+        return (
+            f'{self._start}{index},"submit_wall_ns":{wall},"submit_mono_ns":{mono},'
+            f'"complete_mono_ns":{complete},{self._composition(composition)},'
+            f'"context_length_hist":[{bins}],"preemptions":{preemptions},'
+            f'"queues":{{"running":{running},"waiting":{waiting},'
+            f'"deferred":{deferred}}},"kv":{{"total_blocks":{total},'
+            f'"free_blocks":{free},"used_blocks":{total - free},"usage":{usage}}},'
+            f'"prefix":{{{self._prefix(prefix)}}},"cudagraph":{graph_json(graph)},'
+            f'"moe_expert_load":null,"dropped_records_before":{missing}}}\n'
+        ).encode()
+
+
+class Members:
+    """The members of a dict as JSON, encoded anew only for another dict."""
+
+    def __init__(self) -> None:
+        self._encoder = msgspec.json.Encoder(enc_hook=str)
+        self._known: dict[str, Any] | None = None
+        self._json = ""
+
+    def __call__(self, value: dict[str, Any]) -> str:
+        if value is not self._known:
+            self._known = value
+            self._json = self._encoder.encode(value)[1:-1].decode()
+        return self._json
 
 
 class LineWriter:
@@ -411,13 +481,16 @@ class LineWriter:
     that reaches the file says how many steps are missing before it.
     """
 
-    def __init__(self, path: str, header: dict[str, Any]) -> None:
+    def __init__(
+        self, path: str, header: dict[str, Any], encode_step: StepEncoder
+    ) -> None:
         self._path = path
-        self._queue: deque[dict[str, Any]] = deque()
+        self._queue: deque[tuple | dict[str, Any]] = deque()
+        self._encode_step = encode_step
         self._encoder = msgspec.json.Encoder(enc_hook=str)
         self._wake = threading.Event()
         self._ending: tuple[dict[str, Any], dict[str, Any]] | None = None
-        self._encoded = 1
+        self._taken = 1  # from the queue; the header never was there
         self._refused = 0  # by the serving thread
         self._lost = 0  # by the writing thread
         self._missing_steps = 0
@@ -429,23 +502,19 @@ class LineWriter:
         self._thread = threading.Thread(target=self._run, name="opprof", daemon=True)
         self._thread.start()
 
-    def put(self, line: dict[str, Any]) -> bool:
-        """Queue a line; where the queue is full, count it as dropped."""
+    def put(self, line: tuple | dict[str, Any]) -> bool:
+        """Queue a step or a mark; where the queue is full, count it as dropped."""
         depth = len(self._queue)
         if depth >= QUEUE_LINES:
-            self.refuse(1)
+            self._refused += 1
             return False
-        self._encoded += 1
         self._queue.append(line)
-        if depth >= self._high_watermark:
-            self._high_watermark = depth + 1
         if depth == WAKE_LINES:
             self._wake.set()
         return True
 
     def refuse(self, lines: int) -> None:
         """Count lines that are never queued."""
-        self._encoded += lines
         self._refused += lines
 
     def close(self, footer: dict[str, Any], cost: dict[str, Any], timeout: float):
@@ -461,13 +530,12 @@ class LineWriter:
             self._drain()
         self._drain()
         footer, cost = self._ending
-        dropped = self._refused + self._lost
         counts = {
-            "encoded": self._encoded,
-            "written": self._encoded - dropped,
-            "dropped": dropped,
+            "encoded": self._taken + self._refused,
+            "written": self._taken - self._lost,
+            "dropped": self._refused + self._lost,
             "queue_high_watermark": self._high_watermark,
-            "end_wall_ns": time.time_ns(),
+            "end_wall_ns": time_ns(),
             "foreground_ns": cost,
         }
         self._queue.append(footer | counts)
@@ -479,17 +547,20 @@ class LineWriter:
             buffer = bytearray()
             lines = 0
             missing = missing_if_lost = self._missing_steps
-            while self._queue and len(buffer) < FLUSH_BYTES:
+            while (depth := len(self._queue)) and len(buffer) < FLUSH_BYTES:
+                self._high_watermark = max(self._high_watermark, depth)
                 line = self._queue.popleft()
-                if "type" not in line:
-                    missing_if_lost += line["dropped_records_before"] + 1
-                    line["dropped_records_before"] += missing
+                if isinstance(line, tuple):
+                    reported = line[-1]
+                    missing_if_lost += reported + 1
+                    buffer += self._encode_step(line, reported + missing)
                     missing = 0
-                self._encoder.encode_into(line, buffer, -1)
-                buffer += b"\n"
+                else:
+                    buffer += self._encoder.encode(line) + b"\n"
                 lines += 1
                 if lines % BURST_LINES == 0 and self._ending is None:
                     time.sleep(BURST_PAUSE_SECONDS)
+            self._taken += lines
             try:
                 self._append(buffer)
                 self._missing_steps = missing
@@ -532,8 +603,8 @@ def describe_engine(config) -> dict[str, Any]:
     null_reason = "the V2 model runner of this version reports no CUDA-graph statistics"
     v2_runner = config.use_v2_model_runner
     return {
-        "start_wall_ns": time.time_ns(),
-        "start_mono_ns": time.monotonic_ns(),
+        "start_wall_ns": time_ns(),
+        "start_mono_ns": monotonic_ns(),
         "vllm_version": vllm_version,
         "model": model.model,
         "dtype": str(model.dtype),
@@ -589,21 +660,35 @@ def mark_engine_calls() -> None:
     engine.execute_dummy_batch = marked_dummy_batch
 
 
-def lookups_since(before: tuple, stats) -> dict[str, int]:
-    after = lookup_counters(stats)
-    if after == before:
-        return NO_LOOKUPS
-    return dict(zip(LOOKUPS, map(sub, after, before)))
+def graph_json(graph) -> str:
+    if graph is None:
+        return "null"
+    return (
+        f'{{"hit":{"false" if graph.runtime_mode == "NONE" else "true"},'
+        f'"runtime_mode":"{graph.runtime_mode}",'
+        f'"unpadded_tokens":{graph.num_unpadded_tokens},'
+        f'"bucket_tokens":{graph.num_padded_tokens},'
+        f'"padding_tokens":{graph.num_paddings}}}'
+    )
 
 
-def percentiles(costs: Counter[int]) -> dict[str, int | None]:
+def differences(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(map(sub, after, before))
+
+
+def crossing_growth(edge: int, lengths: list[int], cut: int) -> float:
+    """The growth that takes the longest of the first cut lengths past the edge."""
+    return edge + 1 - lengths[cut - 1] if cut else NEVER
+
+
+def percentiles(costs: dict[int, int]) -> dict[str, int | None]:
     """Nearest-rank percentiles of costs counted in units of COST_UNIT_NS."""
-    n = costs.total()
+    n = sum(costs.values())
     names = ("p50", "p95", "p99", "max", "mean")
     if n == 0:
         return {"n": 0} | dict.fromkeys(names)
     units = sorted(costs)
-    ranks = list(itertools.accumulate(costs[unit] for unit in units))
+    ranks = list(accumulate(costs[unit] for unit in units))
     values = [units[bisect_left(ranks, -(-n * p // 100))] for p in (50, 95, 99)]
     values += [units[-1], sum(map(mul, costs.keys(), costs.values())) // n]
     return {"n": n} | {name: v * COST_UNIT_NS for name, v in zip(names, values)}

@@ -240,6 +240,11 @@ def binned(values, edges):
     return [sum(a < value <= b for value in values) for a, b in zip(low, high)]
 
 
+def recorded(recorder, step):
+    """The line of a step that has not ended, read back."""
+    return json.loads(recorder._writer._encode_step((step, 0, None, 0), 0))
+
+
 def compare_randomly(driven, rng):
     """Drive at random, compare each step with the plain count, tell what came up."""
     scheduler, recorder = driven.scheduler, driven.recorder
@@ -250,7 +255,7 @@ def compare_randomly(driven, rng):
         expected = plain(output)
         growth = recorder._growth
         snapshot(output)
-        step = recorder._pending[-1][1]
+        step = recorded(recorder, recorder._pending[-1][1])
         assert {key: step[key] for key in expected} == expected
         vllm = compute_iteration_details(output)
         assert step["prefill_requests"] == vllm.num_ctx_requests
@@ -443,7 +448,7 @@ def test_steps_in_flight_meet_their_own_results(engine):
         driven.step(copy(GRAPH) if i % 2 else None)
     pending, step, _ = driven.recorder._pending[0]
     driven.recorder.finalize(copy(pending), GRAPH)
-    assert driven.recorder._pending[0][1] is step and step["complete_mono_ns"] is None
+    assert driven.recorder._pending[0][1] is step
     graphs = [step["cudagraph"] for step in driven.steps()]
     hit = {
         "hit": True,
@@ -527,7 +532,7 @@ def test_disk_failure_costs_records_only(
     reason = {"full": errno.ENOSPC, "removed": errno.ENOENT}[failure]
     assert errors[0][2] in (os.strerror(reason), "the file was removed")
     if failure == "removed":
-        assert (writer._lost, writer._encoded) == (4, 6)
+        assert (writer._lost, writer._taken) == (4, 6)
         return
     os.dup2(good, writer._fd)
     driven.step()
