@@ -20,15 +20,16 @@ import (
 func main() {
 	in := flag.String("in", "", "trace to repeat, packed with zstd")
 	out := flag.String("out", "", "file to write; .gz packs it")
+	seconds := flag.Int64("shift", 0, "seconds by which all events are moved on")
 	mb := flag.Int64("mb", 0, "size before packing, in MB; 0 writes the trace once")
 	flag.Parse()
-	if err := run(*in, *out, *mb*1_000_000); err != nil {
+	if err := run(*in, *out, *mb*1_000_000, *seconds*1_000_000); err != nil {
 		fmt.Fprintf(os.Stderr, "tracegen: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(in, out string, size int64) error {
+func run(in, out string, size, us int64) error {
 	head, events, tail, err := parts(in)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ func run(in, out string, size int64) error {
 	if strings.HasSuffix(out, ".gz") {
 		w = gzip.NewWriter(f)
 	}
-	err = repeat(w, head, events, tail, size)
+	err = repeat(w, head, events, tail, size, us)
 	if w != f {
 		err = errors.Join(err, w.Close())
 	}
@@ -74,7 +75,7 @@ func parts(path string) (head, events, tail []byte, err error) {
 }
 
 // repeat writes copies of the events. A copy begins where the one before ended, rounded up to a second.
-func repeat(w io.Writer, head, events, tail []byte, size int64) error {
+func repeat(w io.Writer, head, events, tail []byte, size, us int64) error {
 	b := bufio.NewWriterSize(w, 1<<20)
 	first, last := bounds(events, `"ts": `)
 	_, correlations := bounds(events, `"correlation": `)
@@ -89,7 +90,7 @@ func repeat(w io.Writer, head, events, tail []byte, size int64) error {
 				return err
 			}
 		}
-		shifted, err := shift(b, events, n*period, n*correlations)
+		shifted, err := shift(b, events, us+n*period, n*correlations)
 		if err != nil {
 			return err
 		}
