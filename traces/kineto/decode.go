@@ -66,7 +66,7 @@ var (
 // take reads an event in the layout that Kineto writes. It reports false when the event is laid out otherwise, so that the general
 // scanner has a look. Cutting the name at the key that follows it makes a name with bare quotes readable.
 func (s *scanner) take(ev []byte) bool {
-	b := bytes.TrimLeft(ev[1:], " \n\r\t")
+	b := ev[blank(ev, 1):]
 	if !bytes.HasPrefix(b, kinetoOpening) {
 		return s.takeOther(b)
 	}
@@ -234,7 +234,7 @@ func (s *scanner) keepDevice(class Class, ts, dur int64) string {
 	}
 	e.Stream = s.row(dev, stream)
 	if class == Kernel && (len(f.grid) > 0 || len(f.block) > 0) {
-		e.Shape = s.shape(Shape{Grid: triple(f.grid), Block: triple(f.block)})
+		e.Shape = s.shapeOf(f.grid, f.block)
 	}
 	s.t.Events.add(e)
 	return ""
@@ -303,6 +303,22 @@ func (s *scanner) thread(tid []byte) uint16 {
 	}
 	return i
 }
+
+// shapeOf interns a launch shape by its text: most launches have one of few.
+func (s *scanner) shapeOf(grid, block []byte) int32 {
+	s.key = append(append(append(s.key[:0], grid...), '|'), block...)
+	i, ok := s.shapeTexts[string(s.key)]
+	if !ok {
+		i = s.shape(Shape{Grid: triple(grid), Block: triple(block)})
+		if len(s.shapeTexts) < maxShapeTexts {
+			s.shapeTexts[string(s.key)] = i
+		}
+	}
+	return i
+}
+
+// maxShapeTexts bounds the texts of shapes that are remembered.
+const maxShapeTexts = 1 << 16
 
 func (s *scanner) shape(v Shape) int32 {
 	i, ok := s.shapes[v]

@@ -57,7 +57,7 @@ func Read(ctx context.Context, r io.Reader, name string, o Options) (*Trace, err
 	}
 	src := newSource(ctx, r)
 	defer src.close()
-	s := &scanner{w: newWindow(src, o.MaxBytes), t: &Trace{Name: name}, o: o, names: map[string]int32{}, shapes: map[Shape]int32{},
+	s := &scanner{w: newWindow(src, o.MaxBytes), t: &Trace{Name: name}, o: o, names: map[string]int32{}, shapes: map[Shape]int32{}, shapeTexts: map[string]int32{},
 		streams: map[Stream]uint16{}, threads: map[int64]uint16{}}
 	s.shape(Shape{})
 	s.top()
@@ -70,14 +70,16 @@ func Read(ctx context.Context, r io.Reader, name string, o Options) (*Trace, err
 
 // scanner walks the stream once and fills the trace.
 type scanner struct {
-	w         *window
-	t         *Trace
-	o         Options
-	names     map[string]int32
-	nameBytes int
-	shapes    map[Shape]int32
-	streams   map[Stream]uint16
-	threads   map[int64]uint16
+	w          *window
+	t          *Trace
+	o          Options
+	names      map[string]int32
+	nameBytes  int
+	shapes     map[Shape]int32
+	shapeTexts map[string]int32 // by grid and block as they are written
+	key        []byte           // scratch
+	streams    map[Stream]uint16
+	threads    map[int64]uint16
 
 	lastStream Stream // the row of the event before, which is most often the row of the next
 	lastRow    uint16
