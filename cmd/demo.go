@@ -55,7 +55,7 @@ func (o *demoOptions) open(ctx context.Context, env *Env) error {
 	if names := testdata.Recordings(); o.recording != "" && !slices.Contains(names, o.recording) {
 		return usageErrorf("--recording: there is no %q: the recordings are %s", o.recording, strings.Join(names, ", "))
 	}
-	s, err := session.OpenDemo(ctx, session.DemoOptions{Recording: o.recording, Speed: o.speed}, session.Options{Now: env.Now})
+	s, err := session.OpenDemo(ctx, session.DemoOptions{Recording: o.recording, Speed: o.speed}, session.Options{Now: env.Now, Limits: &p.limits})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"text/tabwriter"
 
@@ -110,9 +111,21 @@ func gatherFacts(env *Env, p *preferences, flags *preferenceFlags) (*facts, erro
 	places := env.places()
 	f.add("runs", places.Runs)
 	f.add("preferences", func() (string, error) { return flags.path(env) })
+	f.add("screen state", places.ScreenState)
+	f.add("log", func() (string, error) { return logPath(env, p), nil })
 	f.add("index cache", places.IndexCache)
+	f.add("overlays", func() (string, error) { return above(places.Overlay("version", "patch", "site")) })
+	f.add("sockets", func() (string, error) { return above(places.Socket("run")) })
 	f.add("demo", func() (string, error) { return os.TempDir(), nil })
 	return f, nil
+}
+
+// above is the folder of a path.
+func above(path string, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
 }
 
 func (f *facts) add(name string, place func() (string, error)) {

@@ -13,6 +13,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/pflag"
 
+	"opprof/engine/alert"
 	"opprof/tui/theme"
 )
 
@@ -24,6 +25,11 @@ type preferences struct {
 	tick       time.Duration
 	timeZone   string
 	syncOutput string
+	density    string
+	mouse      string
+	logFile    string
+	logLevel   string
+	limits     alert.Thresholds
 }
 
 // location is the zone of the times shown.
@@ -71,6 +77,16 @@ func settings() []setting {
 		choice("time_zone", "zone of the times shown", "local", []string{"local", "utc"}, func(p *preferences) *string { return &p.timeZone }),
 		choice("sync_output", "wrap each picture so that the terminal shows it at once; auto asks the terminal", "auto", []string{"auto", "on", "off"},
 			func(p *preferences) *string { return &p.syncOutput }),
+		choice("density", "how much a page shows at once; auto goes by the terminal's width", "auto", []string{"auto", "compact", "normal", "full"},
+			func(p *preferences) *string { return &p.density }),
+		choice("mouse", "whether the screen reads the mouse; % switches while it is open", "on", []string{"on", "off"},
+			func(p *preferences) *string { return &p.mouse }),
+		choice("log_file", "the program's own log; empty is $XDG_STATE_HOME/opprof/opprof.log", "", nil, func(p *preferences) *string { return &p.logFile }),
+		choice("log_level", "what is written there", "info", []string{"off", "error", "warn", "info", "debug"}, func(p *preferences) *string { return &p.logLevel }),
+		warnStall(), warnPreemptions(),
+		warnShare("warn_kv", "warn when so much of the KV cache is in use, or off", func(t *alert.Thresholds) *float64 { return &t.KVUsage }),
+		warnShare("warn_graph_misses", "warn when so many decode steps of 10 s run without a CUDA graph, or off", func(t *alert.Thresholds) *float64 { return &t.GraphMisses }),
+		warnShare("warn_padding", "warn when so much of the captured sizes of 10 s is padding, or off", func(t *alert.Thresholds) *float64 { return &t.Padding }),
 	}
 }
 
@@ -114,6 +130,9 @@ func bindPreferences(flags *pflag.FlagSet) *preferenceFlags {
 	return b
 }
 
+// fromDefault is the origin of a value that nobody set.
+const fromDefault = "default"
+
 // origin says where each effective value came from, by key.
 type origin map[string]string
 
@@ -125,7 +144,7 @@ func (b *preferenceFlags) resolve(env *Env) (*preferences, origin, error) {
 	}
 	p, from := &preferences{}, origin{}
 	for _, s := range settings() {
-		value, source := s.initial, "default"
+		value, source := s.initial, fromDefault
 		if v, ok := file.values[s.key]; ok {
 			value, source = v.text, fmt.Sprintf("%s:%d", file.path, v.line)
 		}

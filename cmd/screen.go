@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,7 @@ type screenOptions struct {
 	columns     int
 	step        int64
 	preferences *preferenceFlags
+	from        origin // of the preferences in force
 }
 
 const (
@@ -56,7 +58,8 @@ func (o *screenOptions) resolve(env *Env) (*preferences, error) {
 	case o.step < 0:
 		return nil, usageErrorf("--step: want a step index, got %d", o.step)
 	}
-	p, _, err := o.preferences.resolve(env)
+	p, from, err := o.preferences.resolve(env)
+	o.from = from
 	return p, err
 }
 
@@ -68,7 +71,7 @@ func (o *screenOptions) show(ctx context.Context, env *Env, p *preferences, s *s
 	if o.plain(env) {
 		return o.print(ctx, env, p, s)
 	}
-	return errors.Join(runScreen(ctx, env, p, s), s.Close())
+	return o.open(ctx, env, p, s)
 }
 
 // page is what --once --json prints.
@@ -166,18 +169,61 @@ func syncOutput(p *preferences) tui.SyncOutput {
 	return tui.SyncAuto
 }
 
-// runScreen shows the screen until the reader quits. A signal ends it too, with the terminal put back.
-func runScreen(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
-	err := tui.Run(ctx, s, tui.Options{
-		Theme: theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},
-		Env:   env.Getenv,
-		Zone:  p.location(),
-		Sync:  syncOutput(p),
-		Every: p.tick,
-		Now:   env.Now,
-	})
+// open shows the screen until the reader quits. A signal ends it too, with the terminal put back. What was seen stays on the terminal.
+func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
+	file, log := openLog(env, p)
+	defer file.close()
+	begin := env.Now()
+	log.Info("opprof", "version", buildVersion(), "run", s.Run().Path, "kind", s.Run().Kind)
+	err := runScreen(ctx, env, p, o.from, log, s)
+	if !errors.Is(err, tui.ErrLost) {
+		if failed := farewell(env.Stdout, s, env.Now().Sub(begin)); failed != nil {
+			log.Warn("no summary", "error", failed)
+		}
+	}
+	closed := s.Close()
+	if closed != nil {
+		log.Error("reading ended", "error", closed)
+	}
 	if ctx.Err() != nil {
+		log.Info("told to end", "cause", context.Cause(ctx))
 		return ctx.Err()
 	}
+	return errors.Join(file.tell(err), file.tell(closed))
+}
+
+func runScreen(ctx context.Context, env *Env, p *preferences, from origin, log *slog.Logger, s *session.Session) error {
+	path := env.statePath()
+	state, note := loadState(path)
+	if note != nil {
+		log.Warn("starting as at first", "error", note)
+	}
+	err := tui.Run(ctx, s, tui.Options{
+		Theme:   theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},
+		Env:     env.Getenv,
+		Zone:    p.location(),
+		Sync:    syncOutput(p),
+		Every:   p.tick,
+		Now:     env.Now,
+		Log:     log,
+		Note:    noteOf(note),
+		NoMouse: p.mouse == off,
+		State:   prefer(state, p, from),
+		Keep: func(s tui.State) {
+			if err := saveState(path, s); err != nil {
+				log.Warn("choices are not kept", "error", err)
+			}
+		},
+	})
+	if errors.Is(err, tui.ErrLost) {
+		return WithCode(err, ExitInterrupted)
+	}
 	return err
+}
+
+func noteOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }

@@ -19,6 +19,9 @@ func (m *Model) View() tea.View {
 		m.stale = false
 		m.view = tea.NewView(m.draw())
 		m.view.AltScreen = true
+		if m.mouse {
+			m.view.MouseMode = tea.MouseModeCellMotion
+		}
 		m.view.WindowTitle = "opprof " + chart.Sanitize(m.run.Run.ID)
 	}
 	return m.view
@@ -42,7 +45,7 @@ func (m *Model) draw() string {
 	panel.Tabs(g.Row(1), m.position())
 	m.footer(g.Row(m.height - 1))
 	if m.overlay != nil {
-		m.overlay.draw(g.Sub(chart.Rect{Y: 2, W: m.width, H: m.height - 3}))
+		m.overlay.draw(g.Sub(chart.Rect{Y: bodyTop, W: m.width, H: m.height - bodyTop - 1}))
 	}
 	return g.Render(m.theme)
 }
@@ -65,6 +68,7 @@ func drawTooSmall(g *chart.Grid) {
 func (m *Model) status() panel.Status {
 	s := m.run
 	s.Newest = m.newest
+	s.Warnings, s.Active = warned(m.warnings)
 	s.AgeNS = m.feed.ageNS(m.opt.Now())
 	if m.feed.err != nil {
 		s.Problem = m.feed.err.Error()

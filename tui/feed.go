@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/engine/alert"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
@@ -30,7 +31,8 @@ type picture struct {
 	logErr   error // why there is none; what the steps tell does not depend on it
 	contents *rundir.Contents
 	metrics  *vllm.Metrics
-	more     bool // the same question has a better answer at once: a search goes on
+	warnings []alert.Warning // nil when the source does not judge
+	more     bool            // the same question has a better answer at once: a search goes on
 }
 
 // pictureMsg brings a picture, or the reason why there is none.
@@ -89,6 +91,9 @@ func (f *feed) ageNS(now time.Time) int64 {
 
 func fetch(ctx context.Context, source Source, w want) (picture, error) {
 	p := picture{run: source.Run()}
+	if from, ok := source.(AlertSource); ok {
+		p.warnings = from.Warnings()
+	}
 	for _, part := range []struct {
 		query *store.Query
 		into  **store.Frame

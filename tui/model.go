@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/engine/alert"
 	"opprof/engine/store"
 	"opprof/tui/chart"
 	"opprof/tui/keys"
@@ -27,13 +28,15 @@ type Model struct {
 	themes        []*theme.Theme
 	theme         *theme.Theme
 	themed        bool // the user has chosen: the terminal's answer about its background comes too late
+	mouse         bool // the program reads it
 
-	pages   []page
-	visible int
-	feed    feed
-	asked   want // of the request that is out, or of the last one
-	newest  *store.Frame
-	run     panel.Status
+	pages    []page
+	visible  int
+	feed     feed
+	asked    want // of the request that is out, or of the last one
+	newest   *store.Frame
+	warnings []alert.Warning
+	run      panel.Status
 
 	overlay *overlay // nil when there is none
 	prompt  *prompt  // nil when there is none
@@ -54,13 +57,17 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, feed: feed{source: source}, stale: true}
+	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, mouse: !opt.NoMouse, feed: feed{source: source}, stale: true}
 	for _, other := range theme.All() {
 		m.themes = append(m.themes, other.WithGlyphs(t.Glyphs))
 	}
 	run := source.Run()
 	m.run.Run = run
 	m.pages = append([]page{newBoard(ctx, source, run, opt)}, serverPages(ctx, source, run, opt)...)
+	m.restore(opt.State)
+	if opt.Note != "" {
+		m.say(opt.Note)
+	}
 	return m, nil
 }
 
@@ -99,11 +106,24 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.resized(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
 		return m, m.pressed(msg)
+	case tea.MouseClickMsg:
+		if msg.Button != tea.MouseLeft {
+			return m, nil
+		}
+		return m, m.clicked(msg.X, msg.Y)
+	case tea.MouseWheelMsg:
+		if msg.Button != tea.MouseWheelUp && msg.Button != tea.MouseWheelDown {
+			return m, nil
+		}
+		return m, m.wheeled(msg.X, msg.Y, msg.Button == tea.MouseWheelUp)
 	case tea.PasteMsg:
 		m.pasted(msg.Content)
 		return m, nil
 	case tea.BackgroundColorMsg:
 		m.background(!msg.IsDark())
+		return m, nil
+	case tea.ModeReportMsg:
+		m.opt.Log.Debug("terminal mode", "mode", msg.Mode.Mode(), "value", int(msg.Value))
 		return m, nil
 	case noticeMsg:
 		m.say(string(msg))
@@ -143,10 +163,12 @@ func (m *Model) ticked() tea.Cmd {
 }
 
 func (m *Model) arrived(msg pictureMsg) tea.Cmd {
+	m.logAnswer(msg.err)
 	again := m.feed.arrived(m.opt.Now(), msg.err)
 	m.stale = true
 	if msg.err == nil {
 		m.run.Run = msg.run
+		m.warnings = msg.warnings
 		if newest := newestOf(msg.picture); newest != nil {
 			m.newest = newest
 		}
@@ -156,6 +178,16 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 		return m.pull()
 	}
 	return nil
+}
+
+// logAnswer notes when the source begins to fail, and when it answers again.
+func (m *Model) logAnswer(err error) {
+	switch {
+	case err != nil && (m.feed.err == nil || err.Error() != m.feed.err.Error()):
+		m.opt.Log.Error("no picture", "error", err)
+	case err == nil && m.feed.err != nil:
+		m.opt.Log.Info("pictures again")
+	}
 }
 
 // newestOf is the frame that the header speaks about: the one asked for it; else the moment under the cursor, when the run is finished; else
@@ -170,7 +202,11 @@ func newestOf(p picture) *store.Frame {
 }
 
 func (m *Model) resized(width, height int) tea.Cmd {
+	if width == m.width && height == m.height {
+		return nil
+	}
 	m.width, m.height = width, height
+	m.opt.Log.Debug("terminal resized", "columns", width, "rows", height)
 	m.grid = nil
 	m.stale = true
 	for _, p := range m.pages {
@@ -212,6 +248,9 @@ func (m *Model) needs() keys.Need {
 	n := m.page().needs()
 	if len(m.run.Run.Traces) > 0 {
 		n |= keys.NeedTraces
+	}
+	if len(m.warnings) > 0 {
+		n |= keys.NeedWarnings
 	}
 	return n
 }

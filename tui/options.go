@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"log/slog"
 	"os"
 	"time"
 
@@ -28,13 +29,18 @@ const (
 
 // Options are the user's wishes and the outside world. The zero value is a program on the process's own terminal.
 type Options struct {
-	Theme  theme.Prefs
-	Env    func(string) string // nil is os.Getenv
-	Keys   *keys.Set           // nil is keys.Default()
-	Zone   *time.Location      // of clock times; nil is the local zone
-	SpanNS int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
-	Sync   SyncOutput
-	Every  time.Duration // between two pictures; 0 is a quarter of a second
+	Theme   theme.Prefs
+	Env     func(string) string // nil is os.Getenv
+	Keys    *keys.Set           // nil is keys.Default()
+	Zone    *time.Location      // of clock times; nil is the local zone
+	SpanNS  int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
+	Sync    SyncOutput
+	Every   time.Duration // between two pictures; 0 is a quarter of a second
+	NoMouse bool          // leave the mouse to the terminal at first
+	State   State         // what was chosen the last time
+	Keep    func(State)   // takes what was chosen this time, when the program has ended; may be nil
+	Note    string        // shown at first in the footer
+	Log     *slog.Logger  // what went wrong, and when; nil is nowhere. Nothing is ever written to the screen
 
 	Now  func() time.Time                                             // nil is time.Now
 	Tick func(d time.Duration, msg func(t time.Time) tea.Msg) tea.Cmd // nil is tea.Tick
@@ -51,6 +57,9 @@ func (o Options) filled() Options {
 	}
 	if o.Zone == nil {
 		o.Zone = time.Local
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if o.Now == nil {
 		o.Now = time.Now

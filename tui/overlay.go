@@ -15,12 +15,16 @@ type overlay struct {
 	title  string
 	lines  func(width int, filter string) []overlayLine // entries that hold the filter, wrapped to a width
 	filter string
-	top    int // first visible line
-	rows   int // visible lines at the last drawing
-	total  int // lines at the last drawing
+	top    int        // first visible line
+	rows   int        // visible lines at the last drawing
+	total  int        // lines at the last drawing
+	at     chart.Rect // on the screen, at the last drawing
 }
 
 type overlayLine []chart.Span
+
+// bodyTop is the first line below the header and the pages' names.
+const bodyTop = 2
 
 // overlayWidth is the widest text that still reads well.
 const overlayWidth = 96
@@ -69,7 +73,9 @@ func (o *overlay) draw(g *chart.Grid) {
 	}
 	o.total, o.rows = len(lines), h-2
 	o.top = max(0, min(o.top, o.total-o.rows))
-	box := g.Sub(chart.Rect{X: (g.W() - w) / 2, Y: (g.H() - h) / 2, W: w, H: h})
+	at := chart.Rect{X: (g.W() - w) / 2, Y: (g.H() - h) / 2, W: w, H: h}
+	box := g.Sub(at)
+	o.at = chart.Rect{X: at.X, Y: at.Y + bodyTop, W: w, H: h}
 	box.Clear()
 	right := "esc closes"
 	if o.total > o.rows {

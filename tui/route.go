@@ -52,6 +52,10 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 		m.overlay = explainOverlay(title, definitions)
 	case keys.Theme:
 		m.nextTheme()
+	case keys.Warnings:
+		m.overlay = m.warningsOverlay()
+	case keys.Mouse:
+		m.toggleMouse()
 	case keys.Redraw:
 		return tea.Batch(tea.ClearScreen, m.pull())
 	case keys.Copy:
@@ -102,10 +106,12 @@ func (m *Model) scroll(b keys.Binding) tea.Cmd {
 		return m.quit()
 	case keys.Suspend:
 		return tea.Suspend
-	case keys.Quit, keys.Back, keys.Help, keys.Explain:
+	case keys.Quit, keys.Back, keys.Help, keys.Explain, keys.Warnings:
 		m.overlay = nil
 	case keys.Theme:
 		m.nextTheme()
+	case keys.Mouse:
+		m.toggleMouse()
 	case keys.Filter:
 		m.prompt = m.filterOverlay()
 	default:

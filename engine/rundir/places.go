@@ -84,6 +84,20 @@ func (p Places) Preferences() (string, error) {
 	return filepath.Join(config, "opprof", "config.toml"), nil
 }
 
+// ScreenState is the file that keeps what a reader chose on the screen: $XDG_STATE_HOME/opprof/state.json.
+func (p Places) ScreenState() (string, error) { return p.stateFile("screen state", "state.json") }
+
+// Log is the program's own log: $XDG_STATE_HOME/opprof/opprof.log.
+func (p Places) Log() (string, error) { return p.stateFile("log", "opprof.log") }
+
+func (p Places) stateFile(what, name string) (string, error) {
+	state, err := p.xdg("XDG_STATE_HOME", ".local/state")
+	if err != nil {
+		return "", fmt.Errorf("cannot place %s: %w", what, err)
+	}
+	return filepath.Join(state, "opprof", name), nil
+}
+
 // xdg is a base folder by the XDG specification, which says that a relative value is to be ignored.
 func (p Places) xdg(name, underHome string) (string, error) {
 	if dir := p.Env(name); filepath.IsAbs(dir) {

@@ -49,12 +49,13 @@ type Need uint16
 
 // Needs.
 const (
-	NeedSteps   Need = 1 << iota // at least one step was read
-	NeedLive                     // the run is followed live
-	NeedPast                     // the picture is not at the newest step: frozen, panned or a finished run
-	NeedEngines                  // the run has more than one engine
-	NeedControl                  // a supervisor that may be given orders
-	NeedTraces                   // the run has profiler traces
+	NeedSteps    Need = 1 << iota // at least one step was read
+	NeedLive                      // the run is followed live
+	NeedPast                      // the picture is not at the newest step: frozen, panned or a finished run
+	NeedEngines                   // the run has more than one engine
+	NeedControl                   // a supervisor that may be given orders
+	NeedTraces                    // the run has profiler traces
+	NeedWarnings                  // there is a warning
 
 	numNeeds = iota
 )
@@ -74,6 +75,8 @@ func (n Need) reason() string {
 		return "no supervisor: this run is only watched"
 	case NeedTraces:
 		return "the run has no traces"
+	case NeedWarnings:
+		return "nothing to warn of"
 	}
 	return ""
 }

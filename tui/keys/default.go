@@ -14,6 +14,8 @@ const (
 	Copy      ID = "copy"
 	Explain   ID = "explain"
 	Redraw    ID = "redraw"
+	Warnings  ID = "warnings"
+	Mouse     ID = "mouse"
 
 	PageN ID = "page" // the digit of the key is the page's number
 
@@ -98,6 +100,8 @@ func program() []Binding {
 		{ID: Copy, Keys: []string{"y"}, Help: "copy", Long: "copy the figures of the focused panel to the clipboard (OSC 52)", Group: GroupProgram, Contexts: everywhere},
 		{ID: Theme, Keys: []string{"t"}, Help: "theme", Long: "next theme: dark, light, 16 colours, colour-blind safe, mono", Group: GroupProgram, Contexts: everywhere},
 		{ID: Density, Keys: []string{"d"}, Help: "density", Long: "compact, normal or full layout, or by the size of the terminal", Group: GroupProgram, Contexts: everywhere},
+		{ID: Warnings, Keys: []string{"!"}, Help: "warnings", Long: "list what is or was wrong, with its first and last time", Group: GroupProgram, Contexts: everywhere, Needs: NeedWarnings, Footer: 35},
+		{ID: Mouse, Keys: []string{"%"}, Help: "mouse", Long: "leave the mouse to the terminal, for selecting text, or take it again", Group: GroupProgram, Contexts: everywhere},
 		{ID: Redraw, Keys: []string{"ctrl+l"}, Show: "^L", Help: "redraw", Long: "draw the whole screen again", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
 		{ID: PageN, Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, Show: "1..9", Help: "pages", Long: "go to the page with that number", Group: GroupPages, Contexts: everywhere},
 	}

@@ -21,6 +21,8 @@ type Status struct {
 	BehindNS int64  // between the frozen picture and the newest step
 	AgeNS    int64  // how old the picture is, when the source owes an answer; else 0
 	Problem  string // why there is no new picture; "" when there is
+	Warnings int    // in all
+	Active   int    // of them, those that hold now
 }
 
 // piece is a part of a status line. Pieces of the lowest weight go first when the line is too narrow.
@@ -28,6 +30,8 @@ type piece struct {
 	spans  []chart.Span
 	weight int
 	right  bool
+	tab    int // place of the page that it names, from 1; 0 names none
+	x      int // column of its first cell, once placed
 }
 
 func (p piece) width() int {
@@ -110,10 +114,23 @@ func alarms(g *chart.Grid, s Status) []piece {
 	if s.AgeNS > 0 {
 		loud(95, "picture "+unit.Duration(s.AgeNS)+" old", theme.RoleWarn)
 	}
+	switch {
+	case s.Active > 0:
+		loud(93, string(g.Glyphs.Triangle)+" "+strconv.Itoa(s.Active)+" "+plural(s.Active, "warning"), theme.RoleWarn)
+	case s.Warnings > 0:
+		pieces = append(pieces, piece{weight: 45, right: true, spans: []chart.Span{{S: string(g.Glyphs.Triangle) + " " + strconv.Itoa(s.Warnings) + " past", Role: theme.RoleDim}}})
+	}
 	if share, behind := backlog(s.Run); behind {
 		loud(85, "catching up "+unit.Percent(share), theme.RoleWarn)
 	}
 	return pieces
+}
+
+func plural(n int, word string) string {
+	if n == 1 {
+		return word
+	}
+	return word + "s"
 }
 
 // backlog reports how much of the files is read when a screenful or more is still to come.
@@ -199,8 +216,15 @@ func losses(l store.Loss) []piece {
 	return pieces
 }
 
-// drawPieces writes the pieces that fit, left ones from the left, right ones to the right end, in their order.
+// drawPieces writes the pieces that fit.
 func drawPieces(g *chart.Grid, pieces []piece) {
+	for _, p := range place(pieces, g.W()) {
+		g.Spans(p.x, 0, g.W()-p.x, p.spans...)
+	}
+}
+
+// place returns the pieces that fit into w columns: left ones from the left, right ones to the right end, in their order.
+func place(pieces []piece, w int) []piece {
 	const gap = 2
 	keep := slices.Clone(pieces)
 	width := func() int {
@@ -210,24 +234,25 @@ func drawPieces(g *chart.Grid, pieces []piece) {
 		}
 		return n - gap
 	}
-	for len(keep) > 0 && width() > g.W() {
+	for len(keep) > 0 && width() > w {
 		least := slices.MinFunc(keep, func(a, b piece) int { return cmp.Compare(a.weight, b.weight) })
 		i := slices.IndexFunc(keep, func(p piece) bool { return p.weight == least.weight })
 		keep = slices.Delete(keep, i, i+1)
 	}
-	x, right := 1, g.W()-1
+	x, right := 1, w-1
 	for _, p := range keep {
 		if p.right {
 			right -= p.width() + gap
 		}
 	}
 	right += gap
-	for _, p := range keep {
+	for i, p := range keep {
 		at := &x
 		if p.right {
 			at = &right
 		}
-		g.Spans(*at, 0, g.W()-*at, p.spans...)
+		keep[i].x = *at
 		*at += p.width() + gap
 	}
+	return keep
 }

@@ -19,23 +19,35 @@ type Position struct {
 	In       *Input // nil before the first picture, or on a page without a time axis
 }
 
+// TabAt is the page whose name stands at a column of the second line, by its place from 0.
+func TabAt(width int, gl theme.Glyphs, p Position, x int) (int, bool) {
+	for _, t := range place(tabPieces(&gl, p), width) {
+		if t.tab > 0 && x >= t.x && x < t.x+t.width() {
+			return t.tab - 1, true
+		}
+	}
+	return 0, false
+}
+
 // Tabs draws the second line: pages on the left; step, clock time, mode and visible stretch of time on the right.
-func Tabs(g *chart.Grid, p Position) {
+func Tabs(g *chart.Grid, p Position) { drawPieces(g, tabPieces(&g.Glyphs, p)) }
+
+func tabPieces(gl *theme.Glyphs, p Position) []piece {
 	var pieces []piece
 	for i, name := range p.Pages {
 		role, attr, weight := theme.RoleDim, theme.Attr(0), 20
 		if i == p.Visible {
 			role, attr, weight = theme.RoleAccent, theme.Bold|theme.Reverse, 90
 		}
-		pieces = append(pieces, piece{weight: weight, spans: []chart.Span{{S: " " + strconv.Itoa(i+1) + " " + name + " ", Role: role, Attr: attr}}})
+		pieces = append(pieces, piece{weight: weight, tab: i + 1, spans: []chart.Span{{S: " " + strconv.Itoa(i+1) + " " + name + " ", Role: role, Attr: attr}}})
 	}
 	if p.In != nil {
-		pieces = append(pieces, moment(g, p)...)
+		pieces = append(pieces, moment(gl, p)...)
 	}
-	drawPieces(g, pieces)
+	return pieces
 }
 
-func moment(g *chart.Grid, p Position) []piece {
+func moment(gl *theme.Glyphs, p Position) []piece {
 	in := p.In
 	right := func(weight int, spans ...chart.Span) piece { return piece{weight: weight, right: true, spans: spans} }
 	var pieces []piece
@@ -47,9 +59,9 @@ func moment(g *chart.Grid, p Position) []piece {
 			right(80, chart.Span{S: "step ", Role: theme.RoleDim}, chart.Span{S: unit.Count(in.Now.StepIndex), Role: theme.RoleText}),
 			right(85, chart.Span{S: unit.Clock(in.Now.TimeNS, in.Zone), Role: theme.RoleText}))
 	}
-	mark, role := string(g.Glyphs.Play), theme.RoleGood
+	mark, role := string(gl.Play), theme.RoleGood
 	if !p.Live {
-		mark, role = string(g.Glyphs.Pause), theme.RoleWarn
+		mark, role = string(gl.Pause), theme.RoleWarn
 	}
 	pieces = append(pieces, right(95, chart.Span{S: mark + " " + p.Mode, Role: role, Attr: theme.Bold}))
 	span := "span " + in.spanLabel()

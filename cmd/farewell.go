@@ -1,0 +1,51 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"opprof/cmd/session"
+	"opprof/engine/alert"
+	"opprof/engine/store"
+	"opprof/engine/unit"
+	"opprof/tui/chart"
+)
+
+// farewell is what stays on the terminal when the screen is left: what was seen, and where the files are.
+func farewell(w io.Writer, s *session.Session, watched time.Duration) error {
+	frame, err := s.Frame(context.Background(), store.Query{SpanNS: store.RateSpanNS, Columns: 1})
+	if err != nil {
+		return err
+	}
+	run := s.Run()
+	lines := [][2]string{
+		{"run", run.ID + ", " + plural(frame.Run.Counts.Steps, "step") + ", watched for " + unit.Duration(int64(watched))},
+		{"warnings", warningList(s.Warnings())},
+	}
+	if run.Kind == session.KindDemo {
+		lines = append(lines, [2]string{"files", "removed: a demo leaves none"})
+	} else {
+		lines = append(lines, [2]string{"files", run.Path}, [2]string{"again", "opprof review " + run.Path})
+	}
+	for _, l := range lines {
+		if _, err := fmt.Fprintf(w, "%-9s%s\n", l[0], chart.Sanitize(l[1])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// warningList names the rules that were broken, with counts.
+func warningList(list []alert.Warning) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	var parts []string
+	for _, w := range list {
+		parts = append(parts, fmt.Sprintf("%s (%s %s)", w.Rule, unit.Count(w.Count), w.Unit))
+	}
+	return strings.Join(parts, ", ")
+}
