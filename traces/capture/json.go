@@ -126,6 +126,7 @@ type RankIterationReport struct {
 	UnionNS              int64                `json:"union_ns"`
 	NonCollectiveUnionNS int64                `json:"noncollective_union_ns"`
 	Launches             int64                `json:"launches"`
+	GraphLaunches        int64                `json:"graph_launches"` // launches that stand for a whole graph
 	SpanNS               int64                `json:"span_ns"`
 	WaitNS               *int64               `json:"collective_wait_ns"`
 	Families             map[string]UseReport `json:"families"`
@@ -195,7 +196,7 @@ func iteration(w *join.Window, it *join.Iteration) IterationReport {
 			out.LabelNS = &n
 		}
 		out.Ranks = append(out.Ranks, RankIterationReport{Rank: known(w.Ranks[k].Rank.Global), SumNS: r.Total.SumNS, UnionNS: r.Total.UnionNS,
-			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, SpanNS: r.Span.Len(), WaitNS: known(it.Waits[k]), Families: families(&r.Families)})
+			NonCollectiveUnionNS: r.NonCollective.UnionNS, Launches: r.Total.Launches, GraphLaunches: r.GraphLaunches, SpanNS: r.Span.Len(), WaitNS: known(it.Waits[k]), Families: families(&r.Families)})
 	}
 	if s := it.Step; s != nil {
 		out.StepIndex, out.PeriodNS, out.SubmitToCompleteNS = &s.Index, s.PeriodNS, &s.SubmitToCompleteNS

@@ -1,6 +1,7 @@
 package rank
 
 import (
+	"slices"
 	"strings"
 
 	"opprof/traces/family"
@@ -99,7 +100,7 @@ func (a *analysis) runs(events []int32) []run {
 			gap.attention = gap.attention || f == family.Attention
 			gap.activation = false
 		case family.NormAct:
-			gap.activation = gap.activation || a.verdicts[a.t.Events.At(int(i)).Name].Rule == activationRule
+			gap.activation = gap.activation || isActivation(a.verdicts[a.t.Events.At(int(i)).Name].Rule)
 		case family.Memory, family.Collective:
 			continue
 		}
@@ -108,7 +109,10 @@ func (a *analysis) runs(events []int32) []run {
 	return out
 }
 
-const activationRule = "activation"
+// isActivation reports whether a rule takes activation functions, alone or with the quantisation that follows.
+func isActivation(rule string) bool {
+	return slices.Contains([]string{"activation", "inductor_activation", "gemm_input", "expert_quantise"}, rule)
+}
 
 // close tells the last run what follows it, once.
 func (a *analysis) close(runs []run, next family.Family, gap run) {
