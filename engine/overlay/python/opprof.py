@@ -64,17 +64,83 @@ LOOKUPS = ["requests", "queries", "hits"]
 LOOKUPS += [f"preempted_{name}" for name in LOOKUPS]
 NO_LOOKUPS = (0,) * len(LOOKUPS)
 lookup_counters = attrgetter(*LOOKUPS)
+encode = msgspec.json.Encoder(enc_hook=str).encode
 
-NO_CHUNKS = {
-    "first": 0,
-    "middle": 0,
-    "final": 0,
-    "unsplit": 0,
-    "tokens": 0,
-    "chunk_size_hist": [0] * (len(CHUNK_EDGES) + 1),
-    "chunk_tail_hist": [0] * (len(CHUNK_TAIL_EDGES) + 1),
-    "unsplit_tokens": 0,
-}
+
+class Chunks(msgspec.Struct):
+    """Prompts and parts of prompts in a step."""
+
+    first: int = 0
+    middle: int = 0
+    final: int = 0
+    unsplit: int = 0
+    tokens: int = 0
+    chunk_size_hist: list[int] = msgspec.field(
+        default_factory=lambda: [0] * (len(CHUNK_EDGES) + 1)
+    )
+    chunk_tail_hist: list[int] = msgspec.field(
+        default_factory=lambda: [0] * (len(CHUNK_TAIL_EDGES) + 1)
+    )
+    unsplit_tokens: int = 0
+
+
+class Queues(msgspec.Struct):
+    running: int
+    waiting: int
+    deferred: int
+
+
+class Blocks(msgspec.Struct):
+    total_blocks: int
+    free_blocks: int
+    used_blocks: int
+    usage: float
+
+
+class Prefix(msgspec.Struct):
+    local: dict[str, int] | None
+    external: dict[str, int] | None
+
+
+class Graph(msgspec.Struct):
+    hit: bool
+    runtime_mode: str
+    unpadded_tokens: int
+    bucket_tokens: int
+    padding_tokens: int
+
+
+class StepLine(msgspec.Struct):
+    """The line of a step. Readers rely on the order of the fields."""
+
+    schema: int
+    engine_id: str
+    step_index: int
+    submit_wall_ns: int
+    submit_mono_ns: int
+    complete_mono_ns: int
+    # The composition: these are one tuple, which steps share.
+    model_executed: bool
+    scheduled_requests: int
+    decode_batch_size: int
+    prefill_requests: int
+    prefill_tokens: int
+    decode_tokens: int
+    resumed_requests: int
+    recompute_tokens: int
+    chunked_prefill: Chunks
+    # The composition ends.
+    context_length_hist: list[int]
+    preemptions: int
+    queues: Queues
+    kv: Blocks
+    prefix: Prefix
+    cudagraph: Graph | None
+    moe_expert_load: None
+    dropped_records_before: int
+
+
+NO_CHUNKS = Chunks()
 
 
 class StepRecorder:
@@ -116,7 +182,7 @@ class StepRecorder:
 
         # The last composition, and whether the next step may take it over.
         # Speculative decoding and KV connectors change lengths between steps.
-        self._composition: dict[str, Any] = {}
+        self._composition: tuple = ()
         self._context_bins: list[int] = []
         self._steady = False
         self._never_steady = self._connects or bool(config.num_speculative_tokens)
@@ -269,11 +335,11 @@ class StepRecorder:
             lookup_counters(external) if external else NO_LOOKUPS,
         )
 
-    def _prefix(self, local: tuple, external: tuple) -> dict[str, Any]:
-        return {
-            "local": dict(zip(LOOKUPS, local)) if self._caches_prefixes else None,
-            "external": dict(zip(LOOKUPS, external)) if self._connects else None,
-        }
+    def _prefix(self, local: tuple, external: tuple) -> Prefix:
+        return Prefix(
+            dict(zip(LOOKUPS, local)) if self._caches_prefixes else None,
+            dict(zip(LOOKUPS, external)) if self._connects else None,
+        )
 
     def _take_over(self, output, index: int) -> bool:
         """Take over the last composition, if the same requests decode one token
@@ -352,17 +418,17 @@ class StepRecorder:
             ]
         recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
         chunks = self._count_chunks(prefills, tokens) if prefills else NO_CHUNKS
-        self._composition = {
-            "model_executed": total > 0,
-            "scheduled_requests": count,
-            "decode_batch_size": count - len(prefills),
-            "prefill_requests": len(prefills),
-            "prefill_tokens": chunks["tokens"],
-            "decode_tokens": total - chunks["tokens"],
-            "resumed_requests": len(resumed),
-            "recompute_tokens": recompute,
-            "chunked_prefill": chunks,
-        }
+        self._composition = (
+            total > 0,
+            count,
+            count - len(prefills),
+            len(prefills),
+            chunks.tokens,
+            total - chunks.tokens,
+            len(resumed),
+            recompute,
+            chunks,
+        )
         self._count = count
         self._steady = total == count == len(self._scheduler.running) and not (
             prefills or resumed or recompute or self._refill or self._never_steady
@@ -404,74 +470,66 @@ class StepRecorder:
 
     def _count_chunks(
         self, prefills: list[tuple[str, bool]], tokens: dict[str, int]
-    ) -> dict[str, Any]:
+    ) -> Chunks:
         """Chunks by kind and size; was_chunk tells those with an earlier part."""
-        chunks = NO_CHUNKS.copy()
-        chunks["chunk_size_hist"] = sizes = [0] * (len(CHUNK_EDGES) + 1)
-        chunks["chunk_tail_hist"] = tail = [0] * (len(CHUNK_TAIL_EDGES) + 1)
+        chunks = Chunks()
         for name, was_chunk in prefills:
             request = self._scheduler.requests[name]
             chunk = tokens[name]
             reached = request.num_computed_tokens + chunk
             if reached < request.num_tokens + request.num_output_placeholders:
-                kind = "middle" if was_chunk else "first"
                 self._reached[name] = max(reached, self._reached.get(name, 0))
+                if was_chunk:
+                    chunks.middle += 1
+                else:
+                    chunks.first += 1
             else:
-                kind = "final" if was_chunk else "unsplit"
                 self._reached.pop(name, None)
-                if not was_chunk:
-                    chunks["unsplit_tokens"] += chunk
-            chunks[kind] += 1
-            chunks["tokens"] += chunk
+                if was_chunk:
+                    chunks.final += 1
+                else:
+                    chunks.unsplit += 1
+                    chunks.unsplit_tokens += chunk
+            chunks.tokens += chunk
             size = bisect_left(CHUNK_EDGES, chunk)
-            sizes[size] += 1
+            chunks.chunk_size_hist[size] += 1
             if size == len(CHUNK_EDGES):
-                tail[bisect_left(CHUNK_TAIL_EDGES, chunk)] += 1
+                chunks.chunk_tail_hist[bisect_left(CHUNK_TAIL_EDGES, chunk)] += 1
         return chunks
 
 
 class StepEncoder:
-    """Makes the JSON line of a step; what steps share is encoded once."""
+    """Makes JSON lines of what StepRecorder.finalize queues."""
 
     def __init__(self, engine_id: str, total_blocks: int) -> None:
-        self._start = f'{{"schema":{SCHEMA},"engine_id":"{engine_id}","step_index":'
+        self._engine_id = engine_id
         self._total_blocks = total_blocks
-        self._composition = Members()
-        self._prefix = Members()
 
     def __call__(self, line: tuple, missing: int) -> bytes:
-        """Encode what finalize queued; this many steps are missing before it."""
+        """Encode a step that this many steps are missing before."""
         step, complete, graph, _ = line
-        index, wall, mono, composition, bins, preemptions, *rest = step
-        running, waiting, deferred, free, prefix = rest
+        index, wall, mono, composition, bins, preemptions, *state = step
+        running, waiting, deferred, free, prefix = state
         total = self._total_blocks
-        usage = 1.0 - free / total if total else 0.0
-        bins = ",".join(map(str, bins))
-        return (
-            f'{self._start}{index},"submit_wall_ns":{wall},"submit_mono_ns":{mono},'
-            f'"complete_mono_ns":{complete},{self._composition(composition)},'
-            f'"context_length_hist":[{bins}],"preemptions":{preemptions},'
-            f'"queues":{{"running":{running},"waiting":{waiting},'
-            f'"deferred":{deferred}}},"kv":{{"total_blocks":{total},'
-            f'"free_blocks":{free},"used_blocks":{total - free},"usage":{usage}}},'
-            f'"prefix":{{{self._prefix(prefix)}}},"cudagraph":{graph_json(graph)},'
-            f'"moe_expert_load":null,"dropped_records_before":{missing}}}\n'
-        ).encode()
-
-
-class Members:
-    """The members of a dict as JSON, encoded anew only for another dict."""
-
-    def __init__(self) -> None:
-        self._encoder = msgspec.json.Encoder(enc_hook=str)
-        self._known: dict[str, Any] | None = None
-        self._json = ""
-
-    def __call__(self, value: dict[str, Any]) -> str:
-        if value is not self._known:
-            self._known = value
-            self._json = self._encoder.encode(value)[1:-1].decode()
-        return self._json
+        return encode(
+            StepLine(
+                SCHEMA,
+                self._engine_id,
+                index,
+                wall,
+                mono,
+                complete,
+                *composition,
+                bins,
+                preemptions,
+                Queues(running, waiting, deferred),
+                Blocks(total, free, total - free, 1.0 - free / total if total else 0.0),
+                prefix,
+                None if graph is None else describe_graph(graph),
+                None,
+                missing,
+            )
+        )
 
 
 class LineWriter:
@@ -487,7 +545,6 @@ class LineWriter:
         self._path = path
         self._queue: deque[tuple | dict[str, Any]] = deque()
         self._encode_step = encode_step
-        self._encoder = msgspec.json.Encoder(enc_hook=str)
         self._wake = threading.Event()
         self._ending: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._taken = 1  # from the queue; the header never was there
@@ -498,7 +555,7 @@ class LineWriter:
         self._complained = False
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
         self._fd = os.open(path, flags, 0o600)
-        self._append(self._encoder.encode(header) + b"\n")
+        self._append(encode(header) + b"\n")
         self._thread = threading.Thread(target=self._run, name="opprof", daemon=True)
         self._thread.start()
 
@@ -553,10 +610,10 @@ class LineWriter:
                 if isinstance(line, tuple):
                     reported = line[-1]
                     missing_if_lost += reported + 1
-                    buffer += self._encode_step(line, reported + missing)
+                    buffer += self._encode_step(line, reported + missing) + b"\n"
                     missing = 0
                 else:
-                    buffer += self._encoder.encode(line) + b"\n"
+                    buffer += encode(line) + b"\n"
                 lines += 1
                 if lines % BURST_LINES == 0 and self._ending is None:
                     time.sleep(BURST_PAUSE_SECONDS)
@@ -660,15 +717,13 @@ def mark_engine_calls() -> None:
     engine.execute_dummy_batch = marked_dummy_batch
 
 
-def graph_json(graph) -> str:
-    if graph is None:
-        return "null"
-    return (
-        f'{{"hit":{"false" if graph.runtime_mode == "NONE" else "true"},'
-        f'"runtime_mode":"{graph.runtime_mode}",'
-        f'"unpadded_tokens":{graph.num_unpadded_tokens},'
-        f'"bucket_tokens":{graph.num_padded_tokens},'
-        f'"padding_tokens":{graph.num_paddings}}}'
+def describe_graph(graph) -> Graph:
+    return Graph(
+        graph.runtime_mode != "NONE",
+        graph.runtime_mode,
+        graph.num_unpadded_tokens,
+        graph.num_padded_tokens,
+        graph.num_paddings,
     )
 
 
