@@ -11,6 +11,7 @@ import (
 	"opprof/engine/unit"
 	"opprof/traces/capture"
 	"opprof/traces/family"
+	"opprof/traces/rank"
 )
 
 // traceDocument lays a report out: a section for each window, its ranks, families, iterations and kernels, and one for what could not be read.
@@ -18,7 +19,10 @@ func traceDocument(r *capture.Report) *document {
 	d := &document{}
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		d.sections = append(d.sections, windowSection(i, w), rankSection(w), familySection(w))
+		d.sections = append(d.sections, windowSection(i, w))
+		if w.Mode != string(rank.ModeCPU) {
+			d.sections = append(d.sections, rankSection(w), familySection(w))
+		}
 		if len(w.Iterations) > 0 {
 			d.sections = append(d.sections, iterationSection(w))
 		}
@@ -86,23 +90,23 @@ func graphModes(counts map[string]int) string {
 }
 
 func modeText(mode string) string {
-	switch mode {
-	case "graphs":
+	switch rank.Mode(mode) {
+	case rank.ModeGraphs:
 		return "from CUDA graphs"
-	case "compiled":
+	case rank.ModeCompiled:
 		return "compiled, without CUDA graphs"
-	case "eager":
+	case rank.ModeEager:
 		return "eagerly, without compilation"
 	}
 	return "on the CPU"
 }
 
 // rankName is the rank, or which file of the window stands for one whose rank is not known.
-func rankName(rank *int64, k int) string {
-	if rank == nil {
+func rankName(global *int64, k int) string {
+	if global == nil {
 		return fmt.Sprintf("file %d", k+1)
 	}
-	return "rank " + strconv.FormatInt(*rank, 10)
+	return "rank " + strconv.FormatInt(*global, 10)
 }
 
 // ms prints milliseconds with three decimals, so that a column lines up.
@@ -153,7 +157,7 @@ func familySection(w *capture.WindowReport) section {
 
 func iterationSection(w *capture.WindowReport) section {
 	s := section{title: "Iterations, ms", left: map[int]bool{2: true, 3: true},
-		head: []string{"", "step", "label", "graph", "bucket", "critical path", "on", "without collectives", "slowest", "spread", "coll. wait", "overlap", "period", "residual"}}
+		head: []string{"", "step", "label", "graph", "bucket", "CPU range", "critical path", "on", "without collectives", "slowest", "spread", "coll. wait", "overlap", "period", "residual"}}
 	for i := range w.Iterations {
 		it := &w.Iterations[i]
 		graph := ""
@@ -168,15 +172,15 @@ func iterationSection(w *capture.WindowReport) section {
 			mark = " export"
 			s.notes = []string{"the period marked export holds the stall of the trace's export"}
 		}
-		s.row(strconv.Itoa(i+1)+mark, unit.Known(it.StepIndex, unit.Count), it.Label, orDash(graph), unit.Known(it.BucketTokens, unit.Count),
+		s.row(strconv.Itoa(i+1)+mark, unit.Known(it.StepIndex, unit.Count), it.Label, orDash(graph), unit.Known(it.BucketTokens, unit.Count), msOrDash(it.LabelNS),
 			msOrDash(it.CriticalPathNS), rankOrDash(it.CriticalRank), msOrDash(it.NonCollectiveNS), rankOrDash(it.SlowestRank), msOrDash(it.SpreadNS), msOrDash(it.CollectiveWaitNS),
 			msOrDash(it.OverlapNS), msOrDash(it.PeriodNS), msOrDash(it.ResidualNS))
 	}
 	return s
 }
 
-func rankOrDash(rank *int64) string {
-	return unit.Known(rank, func(v int64) string { return strconv.FormatInt(v, 10) })
+func rankOrDash(global *int64) string {
+	return unit.Known(global, func(v int64) string { return strconv.FormatInt(v, 10) })
 }
 
 func kernelSection(r *capture.RankReport, k int) section {

@@ -24,7 +24,8 @@ const (
 	clockMisses = 5
 )
 
-// waits fills the time that each rank spends in collectives for a later rank. Without every rank of the engine it is unknown.
+// waits fills the time that each rank spends in collectives for a later rank. Without every rank of the engine, or without device work,
+// it is unknown.
 func (it *Iteration) waits(complete bool) {
 	it.Waits = make([]int64, len(it.Ranks))
 	if !complete || slices.Contains(it.Ranks, nil) {

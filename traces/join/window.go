@@ -149,6 +149,6 @@ func (g Group) iteration(i int) Iteration {
 		}
 	}
 	it.SpreadNS = max(it.NonCollectiveNS, 0) - max(least, 0)
-	it.waits(len(g.Missing) == 0)
+	it.waits(len(g.Missing) == 0 && it.CriticalNS >= 0)
 	return it
 }

@@ -45,7 +45,6 @@ type fields struct {
 	pid, tid, ts, dur        []byte
 	correlation, stream, dev []byte
 	grid, block              []byte
-	external                 []byte
 	haveArgs                 bool
 }
 
