@@ -48,6 +48,7 @@ func drawContextTime(g *chart.Grid, in *Input) {
 		lines--
 	}
 	groups, labels := foldBins(contextLabels(), in.Frame.Run.Counts.ContextHist[:], lines)
+	lines = len(groups)
 	h := in.history(g.W() - AxisWidth)
 	p := chart.Heat{Labels: labels, Rows: contextShares(h, groups), Max: 1, Cursor: h.cursor()}.Draw(g.Sub(chart.Rect{W: g.W(), H: lines}))
 	h.drawAxis(g, lines, p)

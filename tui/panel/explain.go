@@ -52,8 +52,8 @@ func partOf(id, part layout.ID) bool {
 func Definitions() []Definition {
 	var all []Definition
 	for _, part := range [][]Definition{
-		headerDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
-		prefixDefinitions(), preemptDefinitions(), tableDefinitions(), LogDefinitions(), ServerDefinitions(),
+		headerDefinitions(), frameDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
+		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), LogDefinitions(), ServerDefinitions(),
 	} {
 		all = append(all, part...)
 	}
@@ -75,17 +75,19 @@ func periodDefinitions() []Definition {
 	return []Definition{
 		{layout.Period, "step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time from one completed step to the next while there was work. With async scheduling two batches are in flight, so it is about half of submit to complete. Unknown after a gap, a drop or a restart."},
 		{layout.Period, "p50, p95, p99, max", "ms", "step periods of the visible time", "Percentiles by nearest rank over every step in the picture; \"exact\" while all steps are held, else from a sketch whose relative error is printed. Several engines are merged from steps or buckets, never averaged."},
-		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the cross above it the 95th percentile, and a plus the longest step where that took more than twice as long. A bucket in which no step completed is empty."},
+		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the cross above it the 95th percentile, and a plus the longest step where that took more than twice as long. The title's figures carry the same marks. A bucket in which no step completed is empty."},
 	}
 }
 
 func batchDefinitions() []Definition {
 	return []Definition{
+		{layout.Batch, "scheduled", "requests", "scheduled_requests", "Requests that got tokens in the step at the cursor."},
 		{layout.Batch, "decode", "requests, tokens", "decode_batch_size, decode_tokens", "Requests of the step at the cursor past their prompt, and the tokens scheduled for them; also the tokens computed again for preempted requests that had output."},
 		{layout.Batch, "prefill", "requests, tokens", "prefill_requests, prefill_tokens", "Requests still in their prompt, and the prompt tokens scheduled for them in this step."},
 		{layout.Batch, "resumed, recomputed", "requests, tokens", "resumed_requests, recompute_tokens", "Requests that came back after a preemption, and tokens that were computed before and are computed again. \"-\" when the recorder does not say."},
 		{layout.Batch, "tok of", "tokens", "max_num_batched_tokens of the header", "Tokens of the step against the scheduler's limit per step: d decode, r recomputed, p prefill."},
 		{layout.Batch, "zero-token steps", "steps", "model_executed", "Steps of the visible time that scheduled no token and ran no model."},
+		{layout.Queues, "max", "requests", "queues of all steps of the visible time", "The highest value in the visible time."},
 		{layout.Queues, "running", "requests", "queues.running", "Requests admitted by the scheduler, right after scheduling the step."},
 		{layout.Queues, "waiting", "requests", "queues.waiting", "Requests waiting for capacity: KV blocks, a place in the batch, or tokens of the step."},
 		{layout.Queues, "deferred", "requests", "queues.deferred", "Requests waiting for something else than capacity, such as a grammar or a remote KV transfer."},
@@ -97,6 +99,7 @@ func histogramDefinitions() []Definition {
 		{layout.Context, "context length", "requests by tokens", "context_length_hist", "Context lengths of all scheduled requests of the step at the cursor, tokens of this step included. Each label is the inclusive upper edge of its bin; the last bin is open. Neighbouring bins share a line where lines are few, so that the counts add up to the total."},
 		{layout.ContextTime, "context length over time", "share of request-steps", "context_length_hist", "Each column is a time bucket: how the requests of all its steps spread over the bins. A request counts once in every step."},
 		{layout.Chunk, "chunk size", "prefill requests by tokens", "chunked_prefill.chunk_size_hist, chunk_tail_hist", "Prompt tokens scheduled per prefill request and step. Bars and shares are of the visible time; the column at the right is the step at the cursor, which often holds none."},
+		{layout.Chunk, "total, now", "prefill requests", "prefill_requests", "Request-steps of the visible time, and of the step at the cursor."},
 		{layout.Chunk, "first, middle, final, unsplit", "prefill requests", "chunked_prefill", "Chunks by their place in the prompt; unsplit is a whole prompt in one step. The upper line is the visible time, the lower one the step at the cursor."},
 	}
 }
@@ -113,6 +116,7 @@ func graphDefinitions() []Definition {
 	return []Definition{
 		{layout.Graph, "FULL, PIECE, NONE", "share of steps", "cudagraph.runtime_mode", "Steps of the visible time whose model ran as one CUDA graph, as pieces with eager attention, or without a graph. NONE is the only miss. Shares are of steps whose mode is known."},
 		{layout.Graph, "padding", "share of bucket tokens", "cudagraph.padding_tokens, bucket_tokens", "Tokens added to fill the captured size, of all tokens that the captured sizes ran."},
+		{layout.Graph, "now, bucket, padding", "tokens", "cudagraph of the newest step", "Mode of the step at the cursor, the captured size that ran, and its padding."},
 		{layout.Graph, "unknown", "steps", "cudagraph is null", "Steps for which the server reported no mode: zero-token steps, or a model runner without the statistic."},
 	}
 }
@@ -132,14 +136,19 @@ func preemptDefinitions() []Definition {
 		{layout.Preempt, "recomputed", "tokens", "recompute_tokens", "Tokens computed again after preemptions."},
 		{layout.Preempt, "resumed", "requests", "resumed_requests", "Preempted requests that were scheduled again."},
 		{layout.Preempt, "longest step", "s", "step period", "The longest known step period."},
+		{layout.Preempt, "last preemption", "clock", "preemptions", "Completion of the last step of the run in which a request was preempted."},
+		{layout.Preempt, "gaps", "steps", "step_index", "Steps before which steps are missing or the server restarted."},
 		{layout.Preempt, "dropped", "records", "dropped_records_before", "Step records lost in the server; their steps are unknown."},
 	}
 }
 
 func tableDefinitions() []Definition {
 	return []Definition{
-		{layout.Step, "step", "", "all fields of one record", "The newest step at or before the cursor. With several engines together, counts are summed over the newest step of each."},
 		{layout.Windows, "profiler windows", "", "profile lines", "Calls that started and stopped the profiler. The first step of a window is the one after the start marker. The longest step is the longest period from its first step to its stop: the export of the traces stops serving."},
-		{layout.Engines, "engines", "", "one stream each", "One EngineCore per data-parallel rank. \"lost\" adds up dropped records, bad lines and gaps."},
+		{layout.Windows, "steps, count", "step indices, steps", "step_index beside profile lines", "From the step after the start marker to the one before the stop marker."},
+		{layout.Engines, "engine, state, step", "", "engine_id; one stream each", "One EngineCore per data-parallel rank, with the newest step at the cursor."},
+		{layout.Engines, "step/s, dec tok/s, pre tok/s", "per second", "complete_mono_ns, decode_tokens, prefill_tokens", "Rates of this engine over the last 5 s."},
+		{layout.Engines, "period, decode, prefill, waiting, KV", "ms, requests, tokens, requests, share", "the newest step", "As in the panels of these names, of this engine's newest step."},
+		{layout.Engines, "lost", "records, lines, gaps", "dropped_records_before, the file, step_index", "Dropped records, bad lines and gaps, added up."},
 	}
 }

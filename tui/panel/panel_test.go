@@ -251,11 +251,39 @@ func TestEveryPanelIsExplained(t *testing.T) {
 		}
 	}
 	for _, d := range Definitions() {
-		if _, ok := panels[d.Panel]; !ok && d.Panel != layout.Header && d.Panel != PageLog && d.Panel != PageServer {
+		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageLog, PageServer, PageWarnings}, d.Panel) {
 			t.Errorf("%q explains %s, which is no panel", d.Name, d.Panel)
 		}
 		if d.Name == "" || !strings.HasSuffix(d.Text, ".") {
 			t.Errorf("%s: %q is no sentence", d.Panel, d.Text)
+		}
+	}
+}
+
+// TestEveryStepFieldIsExplained: each field of the step panel has a definition of its name, with a source.
+func TestEveryStepFieldIsExplained(t *testing.T) {
+	named := map[string]bool{}
+	for _, d := range stepDefinitions() {
+		named[d.Name] = d.Source != "" && d.Text != ""
+	}
+	for _, f := range stepFields(&Input{Frame: frameOf(1, nil)}) {
+		if !named[f.name] {
+			t.Errorf("%s is not explained", f.name)
+		}
+	}
+}
+
+// TestDefinitionsHaveSources: whatever is a number says where it comes from.
+func TestDefinitionsHaveSources(t *testing.T) {
+	for _, d := range Definitions() {
+		if d.Unit != "" && d.Source == "" {
+			t.Errorf("%s: %q in %s comes from nowhere", d.Panel, d.Name, d.Unit)
+		}
+	}
+	document := Document()
+	for _, d := range Definitions() {
+		if !strings.Contains(document, "| "+inTable(d.Name)+" | "+inTable(d.Unit)+" | ") {
+			t.Errorf("%s: %q is not in the document", d.Panel, d.Name)
 		}
 	}
 }

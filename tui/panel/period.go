@@ -17,13 +17,14 @@ func periodPanel() Panel {
 	return Panel{ID: layout.Period, Titles: []string{"step period  ms"}, Right: periodRight, Draw: drawPeriod}
 }
 
+// periodRight are the figures of the visible time, each behind the mark that the chart draws it with.
 func periodRight(in *Input) []string {
 	q := in.Frame.Span.Period
 	figures := []string{
-		"p50 " + unit.Known(q.P50NS, unit.DurationMS),
-		"p95 " + unit.Known(q.P95NS, unit.DurationMS),
+		"█ p50 " + unit.Known(q.P50NS, unit.DurationMS),
+		"× p95 " + unit.Known(q.P95NS, unit.DurationMS),
 		"p99 " + unit.Known(q.P99NS, unit.DurationMS),
-		"max " + unit.Known(q.MaxNS, unit.DurationMS),
+		"+ max " + unit.Known(q.MaxNS, unit.DurationMS),
 		precision(q),
 	}
 	var right []string

@@ -63,7 +63,7 @@ func Dark() *Theme {
 		RoleDecode: 75, RolePrefill: 215, RoleContext: 79, RoleChunk: 222, RoleKV: 141,
 		RoleGraphFull: 78, RoleGraphPiecewise: 75, RoleGraphNone: 209, RoleGraphUnknown: 246,
 		RolePeriod: 117, RolePeriodTail: 211, RoleQueue: 180, RolePrefix: 115, RolePreempt: 203, RoleWindow: 177,
-		RoleHeat1: 66, RoleHeat2: 73, RoleHeat3: 79, RoleHeat4: 121, RoleHeat5: 230,
+		RoleHeat1: 66, RoleHeat2: 73, RoleHeat3: 79, RoleHeat4: 115, RoleHeat5: 157,
 		RoleAttention: 75, RoleRouter: 222, RoleExpert: 209, RoleDense: 79, RoleNorm: 180,
 		RoleCollective: 177, RoleSampling: 211, RoleMemory: 109, RoleOther: 246,
 	}.inks(), false)
@@ -119,7 +119,7 @@ func ColorBlindDark() *Theme {
 		RoleDecode: 75, RolePrefill: 214, RoleContext: 117, RoleChunk: 222, RoleKV: 147,
 		RoleGraphFull: 75, RoleGraphPiecewise: 229, RoleGraphNone: 208, RoleGraphUnknown: 246,
 		RolePeriod: 117, RolePeriodTail: 214, RoleQueue: 187, RolePrefix: 153, RolePreempt: 208, RoleWindow: 223,
-		RoleHeat1: 67, RoleHeat2: 73, RoleHeat3: 110, RoleHeat4: 187, RoleHeat5: 230,
+		RoleHeat1: 67, RoleHeat2: 73, RoleHeat3: 110, RoleHeat4: 153, RoleHeat5: 189,
 		RoleAttention: 75, RoleRouter: 229, RoleExpert: 208, RoleDense: 117, RoleNorm: 187,
 		RoleCollective: 223, RoleSampling: 214, RoleMemory: 73, RoleOther: 246,
 	}.inks(), false)
