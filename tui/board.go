@@ -44,6 +44,7 @@ type board struct {
 	focus     layout.ID
 	maximised bool
 	density   layout.Density
+	preset    layout.Preset
 	boxes     []layout.Box
 
 	canvas  *chart.Grid // nil when it must be drawn anew

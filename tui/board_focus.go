@@ -17,7 +17,7 @@ func (b *board) resize(width, height int) {
 
 // arrange places the panels anew. What moved is drawn again by its rectangle.
 func (b *board) arrange() {
-	p := layout.Page{Width: b.width, Height: b.height, Scrubber: b.scrubbing(), Engines: b.engines(), Density: b.density}
+	p := layout.Page{Width: b.width, Height: b.height, Scrubber: b.scrubbing(), Engines: b.engines(), Density: b.density, Preset: b.preset}
 	if b.maximised {
 		p.Maximised = b.focus
 	}

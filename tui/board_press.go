@@ -24,6 +24,10 @@ func (b *board) press(k keys.Binding) tea.Cmd {
 		b.density = (b.density + 1) % layout.Densities
 		b.arrange()
 		return notice("density " + b.density.String())
+	case keys.Preset:
+		b.preset, b.maximised = (b.preset+1)%layout.Presets, false
+		b.arrange()
+		return notice("layout " + b.preset.String())
 	case keys.Maximise:
 		b.toggleMaximise()
 	case keys.Back:

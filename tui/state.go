@@ -11,6 +11,7 @@ import (
 type State struct {
 	Theme   string `json:"theme"`
 	Density string `json:"density"`
+	Layout  string `json:"layout"` // a preset of panels
 	Page    string `json:"page"`
 	Focus   string `json:"focus"`
 	SpanNS  int64  `json:"span_ns"` // of the time axis of a live run
@@ -58,6 +59,11 @@ func (b *board) restore(s State) {
 			b.density = d
 		}
 	}
+	for p := range layout.Presets {
+		if p.String() == s.Layout {
+			b.preset = p
+		}
+	}
 	if id := layout.ID(s.Focus); slices.Contains(layout.Panels(2), id) {
 		b.focus = id
 	}
@@ -67,7 +73,7 @@ func (b *board) restore(s State) {
 }
 
 func (b *board) remember(s *State) {
-	s.Density, s.Focus, s.SpanNS = b.density.String(), string(whole(b.focus)), 0
+	s.Density, s.Layout, s.Focus, s.SpanNS = b.density.String(), b.preset.String(), string(whole(b.focus)), 0
 	if b.live {
 		s.SpanNS = b.time.spanNS
 	}

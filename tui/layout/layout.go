@@ -72,6 +72,7 @@ type Page struct {
 	Scrubber      bool // a line over the whole run above the panels
 	Engines       int  // engines of the run; the engine panel stands where there is more than one
 	Density       Density
+	Preset        Preset
 	Maximised     ID // the one panel that takes the whole body; "" shows all that fit
 }
 

@@ -27,6 +27,8 @@ func col(weight int, stack ...ID) column { return column{weight, stack} }
 func template(p Page, lines int) []row {
 	var rows []row
 	switch density := p.Density.of(p.Width); {
+	case p.Preset != PresetAll:
+		rows = p.Preset.rows()
 	case lines < 18:
 		rows = shortRows(p.Width)
 	case density == Compact:
