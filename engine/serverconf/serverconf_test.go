@@ -2,7 +2,9 @@ package serverconf
 
 import (
 	"bytes"
+	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -78,4 +80,31 @@ func FuzzParse(f *testing.F) {
 			t.Error("a server without a model")
 		}
 	})
+}
+
+// TestTheExample: it is the repository's own file, its values are valid, and what it calls a default is one.
+func TestTheExample(t *testing.T) {
+	top, err := os.ReadFile("../../campaign.toml")
+	if err != nil || string(top) != Example() {
+		t.Errorf("campaign.toml and engine/serverconf/campaign.toml differ (%v)", err)
+	}
+	s, err := Parse("campaign.toml", Example())
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := regexp.MustCompile(`(?m)^# (\w+ = [^#\n]*|\[server\.\w+\]$)`).ReplaceAllString(Example(), "$1")
+	all, err := Parse("campaign.toml", shown)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.Wrapper, all.Env = nil, nil // examples, not defaults
+	if !reflect.DeepEqual(all, s) {
+		t.Errorf("with its comments\n%+v\nwithout\n%+v", all, s)
+	}
+	for key := range known() {
+		name := key[strings.LastIndexByte(key, '.')+1:]
+		if key != "campaign" && !strings.Contains(Example(), name) {
+			t.Errorf("it does not show %s", key)
+		}
+	}
 }

@@ -124,6 +124,9 @@ const MarkName = "OPPROF_RUN"
 
 // Payloads of the journal's events, beside control's types.
 type (
+	createdEvent struct {
+		ID string `json:"id"`
+	}
 	startedEvent struct {
 		PID       int    `json:"pid"`
 		StartTime uint64 `json:"starttime"`

@@ -239,7 +239,7 @@ func (s *Supervisor) begin(last past) {
 		s.remark("%v", err)
 	}
 	if !last.created {
-		s.record(eventCreated, map[string]any{"id": s.config.ID})
+		s.record(eventCreated, createdEvent{ID: s.config.ID})
 	}
 	self := selfIdentity()
 	s.record(eventStarted, startedEvent{PID: self.PID, StartTime: self.StartTime, Socket: s.config.Socket, TakeOver: last.created})

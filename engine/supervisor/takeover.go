@@ -15,58 +15,80 @@ import (
 
 // past is what a run's journal says of the supervisors before.
 type past struct {
-	created bool
-	closed  bool
-	spawned *spawnedEvent
-	boot    string // of the spawn
-	ready   bool
-	exited  bool
-	windows []window.Taken // StartsNS on the monotonic clock
-	stopped string         // why a stop was ordered, "" if it was not
+	id          string
+	created     bool
+	closed      bool
+	started     startedEvent // the last supervisor
+	startedBoot string
+	spawned     *spawnedEvent
+	boot        string // of the spawn
+	state       stateEvent
+	stateNS     int64
+	ready       bool
+	exited      bool
+	windows     []window.Taken // StartsNS on the monotonic clock
+	stopped     string         // why a stop was ordered, "" if it was not
 }
 
 // readPast replays a journal's meaning. An event that cannot be read is an error: what it said is not known.
 func readPast(found *journal.Replay) (past, error) {
 	var p past
 	for _, e := range found.Entries {
-		var err error
-		switch e.Event {
-		case eventCreated:
-			p.created = true
-		case eventSpawned:
-			p.spawned, p.boot = &spawnedEvent{}, e.BootID
-			err = e.Decode(p.spawned)
-		case eventState:
-			var v stateEvent
-			err = e.Decode(&v)
-			p.ready = p.ready || serving(v.To)
-		case eventArmed:
-			var v armedEvent
-			err = e.Decode(&v)
-			p.windows = append(p.windows, window.Taken{Window: control.Window{N: v.N, State: control.WindowArmed, Trigger: v.Trigger, ArmedNS: e.WallNS}})
-		case eventWindow:
-			var v windowEvent
-			if err = e.Decode(&v); err == nil && v.N >= 1 && v.N <= len(p.windows) {
-				t := &p.windows[v.N-1]
-				t.Window = v.Window
-				if v.To == control.WindowStarting {
-					t.StartsNS = e.MonoNS
-				}
-			}
-		case eventStopAsks:
-			var v closedEvent
-			err = e.Decode(&v)
-			p.stopped = v.Reason
-		case eventExited:
-			p.exited = true
-		case eventClosed:
-			p.closed = true
-		}
-		if err != nil {
+		if err := p.take(e); err != nil {
 			return p, err
 		}
 	}
 	return p, nil
+}
+
+func (p *past) take(e journal.Entry) (err error) {
+	switch e.Event {
+	case eventCreated:
+		var v createdEvent
+		err = e.Decode(&v)
+		p.created, p.id = true, v.ID
+	case eventStarted:
+		p.startedBoot = e.BootID
+		err = e.Decode(&p.started)
+	case eventSpawned:
+		p.spawned, p.boot = &spawnedEvent{}, e.BootID
+		err = e.Decode(p.spawned)
+	case eventState:
+		p.state = stateEvent{}
+		err = e.Decode(&p.state)
+		p.ready, p.stateNS = p.ready || serving(p.state.To), e.WallNS
+	case eventArmed:
+		var v armedEvent
+		err = e.Decode(&v)
+		p.windows = append(p.windows, window.Taken{Window: control.Window{N: v.N, State: control.WindowArmed, Trigger: v.Trigger, ArmedNS: e.WallNS}})
+	case eventWindow:
+		err = p.takeWindow(e)
+	case eventStopAsks:
+		var v closedEvent
+		err = e.Decode(&v)
+		p.stopped = v.Reason
+	case eventExited:
+		p.exited = true
+	case eventClosed:
+		p.closed = true
+	}
+	return err
+}
+
+func (p *past) takeWindow(e journal.Entry) error {
+	var v windowEvent
+	if err := e.Decode(&v); err != nil {
+		return err
+	}
+	if v.N < 1 || v.N > len(p.windows) {
+		return nil
+	}
+	t := &p.windows[v.N-1]
+	t.Window = v.Window
+	if v.To == control.WindowStarting {
+		t.StartsNS = e.MonoNS
+	}
+	return nil
 }
 
 // takeOver goes on with a run whose supervisor is gone. The server is found by its identity, or by the run's mark where the supervisor was

@@ -234,11 +234,11 @@ func (s *server) live() int {
 func (s *server) child() error {
 	o := s.options
 	o.Role = worker
-	cmd := exec.Command(os.Args[0], worker)
-	if path, err := os.Executable(); err == nil {
-		cmd.Path = path
+	path, err := os.Executable()
+	if err != nil {
+		return err
 	}
-	cmd.Env = append(os.Environ(), o.Environ())
+	cmd := &exec.Cmd{Path: path, Args: []string{os.Args[0], worker}, Env: append(os.Environ(), o.Environ())}
 	if o.Fault == StubbornChildren {
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	}
