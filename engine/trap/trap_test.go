@@ -29,7 +29,7 @@ func TestRun(t *testing.T) {
 		{"a text", func() error { panic("oh") }, "oh", true},
 		{"an error as value", func() error { panic(io.ErrNoProgress) }, "multiple Read", true},
 		{"an index far below", func() error { deep(20); return nil }, "trap_test.deep (trap_test.go:", true},
-		{"a nil map", func() error { var m map[string]int; m["x"] = 1; return nil }, "nil map", true},
+		{"a nil map", func() error { put(nil); return nil }, "nil map", true},
 	} {
 		err := trap.Run(c.work)
 		var p *trap.Panic
@@ -46,3 +46,5 @@ func TestRun(t *testing.T) {
 		t.Errorf("%v is not the error that it was", err)
 	}
 }
+
+func put(m map[string]int) { m["x"] = 1 }
