@@ -11,6 +11,7 @@ import (
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/engine/vllm"
+	"opprof/traces/catalog"
 )
 
 // want is what the screen needs to see: the picture of the visible page, the moment under its cursor, the whole run for a scrubber,
@@ -20,6 +21,8 @@ type want struct {
 
 	log    *serverlog.Query // needs a LogSource
 	server bool             // the run's folder and metrics; needs a ServerSource
+
+	windows *windowQuery // needs a WindowSource
 }
 
 // picture is the answer to a want, in one piece: its frames belong together.
@@ -31,6 +34,10 @@ type picture struct {
 	logErr   error // why there is none; what the steps tell does not depend on it
 	contents *rundir.Contents
 	metrics  *vllm.Metrics
+
+	windows    *catalog.List
+	windowsErr error // why there is none
+
 	warnings []alert.Warning // nil when the source does not judge
 	more     bool            // the same question has a better answer at once: a search goes on
 }
@@ -115,6 +122,9 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 	if from, ok := source.(LogSource); ok && w.log != nil {
 		p.log, p.logErr = from.Log(ctx, *w.log)
 		p.more = p.log != nil && !p.log.Done
+	}
+	if from, ok := source.(WindowSource); ok && w.windows != nil {
+		p.windows, p.windowsErr = from.Windows(ctx, w.windows.keys())
 	}
 	from, ok := source.(ServerSource)
 	if !ok || !w.server {

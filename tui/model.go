@@ -246,8 +246,8 @@ func (m *Model) say(s string) {
 // needs is what the moment provides for keys.
 func (m *Model) needs() keys.Need {
 	n := m.page().needs()
-	if len(m.run.Run.Traces) > 0 {
-		n |= keys.NeedTraces
+	if c, ok := m.feed.source.(WindowControl); ok && c.MayArm() {
+		n |= keys.NeedControl
 	}
 	if len(m.warnings) > 0 {
 		n |= keys.NeedWarnings

@@ -18,10 +18,13 @@ type momentMsg struct {
 	what string
 }
 
-// serverPages are the pages about the server that a source can fill.
+// serverPages are the pages about windows and the server that a source can fill.
 func serverPages(ctx context.Context, source Source, run rundir.Description, opt Options) []page {
 	var pages []page
 	live := run.Kind != "finished"
+	if _, ok := source.(WindowSource); ok {
+		pages = append(pages, newWindowsPage(ctx, source, live, opt))
+	}
 	if from, ok := source.(LogSource); ok {
 		pages = append(pages, newLogPage(ctx, from, live, opt))
 	}

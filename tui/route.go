@@ -66,6 +66,10 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 		m.prompt = m.goTo()
 	case keys.LogHere:
 		return m.showLog()
+	case keys.WindowHere:
+		return m.showWindow()
+	case keys.Arm:
+		return m.arm()
 	default:
 		cmd := m.page().press(b)
 		return tea.Batch(cmd, m.pull())

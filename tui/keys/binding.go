@@ -15,13 +15,14 @@ type Context string
 
 // Contexts.
 const (
-	ContextAny    Context = "any"    // every page
-	ContextCharts Context = "charts" // pages whose panels share a time axis: live and review
-	ContextList   Context = "list"   // a list or text that scrolls
-	ContextText   Context = "text"   // a text that scrolls and has nothing to open
-	ContextLog    Context = "log"    // the server's log
-	ContextDialog Context = "dialog" // a question or an input line; nothing else is read there
-	ContextHelp   Context = "help"   // the help overlay
+	ContextAny     Context = "any"     // every page
+	ContextCharts  Context = "charts"  // pages whose panels share a time axis: live and review
+	ContextList    Context = "list"    // a list or text that scrolls
+	ContextText    Context = "text"    // a text that scrolls and has nothing to open
+	ContextLog     Context = "log"     // the server's log
+	ContextWindows Context = "windows" // the profiler windows
+	ContextDialog  Context = "dialog"  // a question or an input line; nothing else is read there
+	ContextHelp    Context = "help"    // the help overlay
 )
 
 // Group is a heading of the help.
@@ -56,6 +57,8 @@ const (
 	NeedControl                   // a supervisor that may be given orders
 	NeedTraces                    // the run has profiler traces
 	NeedWarnings                  // there is a warning
+	NeedRanks                     // the selected window has more than one rank
+	NeedTriggers                  // the supervisor arms windows on conditions
 
 	numNeeds = iota
 )
@@ -77,6 +80,10 @@ func (n Need) reason() string {
 		return "the run has no traces"
 	case NeedWarnings:
 		return "nothing to warn of"
+	case NeedTriggers:
+		return "only a supervised server can be armed on a condition"
+	case NeedRanks:
+		return "the window has one rank"
 	}
 	return ""
 }

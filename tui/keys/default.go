@@ -76,14 +76,11 @@ const (
 	ScrollRight ID = "scroll-right"
 	Facts       ID = "facts"
 	LogHere     ID = "log-here"
-
-	Arm   ID = "arm"
-	ArmOn ID = "arm-on"
 )
 
 // Default returns the keys of OpProf.
 func Default() *Set {
-	return NewSet(slices.Concat(program(), panels(), timeline(), jumps(), lists(), serverLog(), windows()))
+	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows()))
 }
 
 func in(c ...Context) []Context { return c }
@@ -157,7 +154,7 @@ func jumps() []Binding {
 }
 
 func lists() []Binding {
-	list := in(ContextList, ContextLog, ContextText, ContextHelp)
+	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextHelp)
 	return []Binding{
 		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list},
 		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list},
@@ -168,7 +165,7 @@ func lists() []Binding {
 		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextHelp), Footer: 20},
 		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
-		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextDialog), Footer: 40},
+		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextWindows, ContextDialog), Footer: 40},
 	}
 }
 
@@ -187,12 +184,5 @@ func serverLog() []Binding {
 		{ID: ScrollRight, Keys: []string{"right", "l"}, Show: "→ l", Help: "right", Long: "scroll long lines to their end", Group: GroupLog, Contexts: log},
 		{ID: Facts, Keys: []string{"i"}, Help: "start-up", Long: "show or hide what the server said while it started", Group: GroupLog, Contexts: log, Footer: 55},
 		{ID: LogHere, Keys: []string{"L"}, Help: "log", Long: "to the line of the server log that was said at the cursor", Group: GroupLog, Contexts: in(ContextCharts)},
-	}
-}
-
-func windows() []Binding {
-	return []Binding{
-		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window", Group: GroupWindows, Contexts: in(ContextCharts, ContextList, ContextLog), Needs: NeedLive | NeedControl, Footer: 5},
-		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm a profiler window on a condition of the composition", Group: GroupWindows, Contexts: in(ContextCharts, ContextList, ContextLog), Needs: NeedLive | NeedControl, Footer: 6},
 	}
 }

@@ -1,0 +1,167 @@
+package panel
+
+import (
+	"unicode/utf8"
+
+	"opprof/tui/chart"
+	"opprof/tui/theme"
+)
+
+// SheetColumn is a column of a Sheet.
+type SheetColumn struct {
+	Head   string
+	Right  bool // figures, aligned at their end
+	Weight int  // columns of the lowest weight go first when a table is too wide; 0 never goes
+	Flex   bool // takes what is left
+	Least  int  // its least width then
+	Letter rune // of a family; 0 is none
+	Role   theme.Role
+}
+
+// Cell is one value of a Sheet.
+type Cell struct {
+	Text string
+	Role theme.Role
+	Attr theme.Attr
+}
+
+// Sheet is a table with a cursor that is longer than the screen, perhaps: a line of heads, rows, and a line of totals that stays.
+type Sheet struct {
+	Columns []SheetColumn
+	Rows    [][]Cell
+	Total   []Cell // nil is none
+	Cursor  int    // row under the cursor; -1 is none
+	Top     int    // first row shown; Draw moves it so that the cursor is seen
+	Sort    int    // column that rows are sorted by; -1 is none
+	Focus   bool   // the cursor is this table's
+	Empty   string // what is said without rows
+}
+
+// gutter is the width of the cursor's mark before the first column.
+const gutter = 2
+
+// SheetRows is how many rows are shown in h lines.
+func SheetRows(h int, total bool) int {
+	if total {
+		h--
+	}
+	return max(0, h-1)
+}
+
+// Draw fills g.
+func (s *Sheet) Draw(g *chart.Grid) {
+	if len(s.Rows) == 0 && s.Empty != "" {
+		note(g, 0, s.Empty)
+		return
+	}
+	visible := SheetRows(g.H(), s.Total != nil)
+	s.settle(visible)
+	rows := s.Rows[min(s.Top, len(s.Rows)):min(len(s.Rows), s.Top+visible)]
+	whole := g
+	if s.Cursor >= 0 {
+		g = g.Sub(chart.Rect{X: gutter, W: g.W() - gutter, H: g.H()})
+	}
+	widths := s.widths(g.W())
+	x := 0
+	for i, w := range widths {
+		if w == 0 {
+			continue
+		}
+		s.column(g, x, w, i, rows)
+		x += w + gapOf(i, s.Columns)
+	}
+	if y := s.Cursor - s.Top; s.Cursor >= 0 && y >= 0 && y < visible {
+		row := chart.Rect{Y: y + 1, W: whole.W(), H: 1}
+		whole.Set(0, y+1, g.Glyphs.Play, theme.RoleAccent)
+		if s.Focus {
+			whole.Restyle(row, theme.RoleSelected, 0)
+		}
+	}
+}
+
+func (s *Sheet) settle(visible int) {
+	s.Top = max(0, min(s.Top, len(s.Rows)-visible))
+	if s.Cursor >= 0 {
+		s.Top = min(s.Top, s.Cursor)
+		s.Top = max(s.Top, s.Cursor-visible+1)
+	}
+}
+
+func gapOf(i int, columns []SheetColumn) int {
+	if i+1 < len(columns) && columns[i].Right && columns[i+1].Right {
+		return 1
+	}
+	return 2
+}
+
+// widths shares g's columns out; 0 is a column that is left out.
+func (s *Sheet) widths(room int) []int {
+	out := make([]int, len(s.Columns))
+	flex := -1
+	for i, c := range s.Columns {
+		out[i] = utf8.RuneCountInString(c.Head)
+		for _, r := range s.Rows {
+			out[i] = max(out[i], utf8.RuneCountInString(r[i].Text))
+		}
+		if s.Total != nil {
+			out[i] = max(out[i], utf8.RuneCountInString(s.Total[i].Text))
+		}
+		if c.Right && i > 0 {
+			out[i]++ // room for one more digit, so that columns stand still
+		}
+		if c.Flex {
+			flex, out[i] = i, max(c.Least, 8)
+		}
+	}
+	for s.total(out) > room {
+		worst := -1
+		for i, c := range s.Columns {
+			if out[i] > 0 && c.Weight > 0 && (worst < 0 || c.Weight < s.Columns[worst].Weight) {
+				worst = i
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		out[worst] = 0
+	}
+	if flex >= 0 && out[flex] > 0 {
+		out[flex] = max(0, out[flex]+room-s.total(out))
+	}
+	return out
+}
+
+func (s *Sheet) total(widths []int) int {
+	n := 0
+	for i, w := range widths {
+		if w > 0 {
+			n += w + gapOf(i, s.Columns)
+		}
+	}
+	return n - 1
+}
+
+func (s *Sheet) column(g *chart.Grid, x, w, i int, rows [][]Cell) {
+	c := s.Columns[i]
+	put := func(y int, cell Cell) {
+		at := x
+		if n := utf8.RuneCountInString(chart.Sanitize(cell.Text)); c.Right && n < w {
+			at = x + w - n
+		}
+		g.TextAttr(at, y, x+w-at, cell.Text, cell.Role, cell.Attr)
+	}
+	head := Cell{Text: c.Head, Role: theme.RoleDim}
+	if c.Letter != 0 {
+		head.Role = c.Role
+	}
+	if i == s.Sort {
+		head.Role, head.Attr = theme.RoleAccent, theme.Bold
+	}
+	put(0, head)
+	for y, r := range rows {
+		put(y+1, r[i])
+	}
+	if s.Total != nil {
+		put(g.H()-1, s.Total[i])
+	}
+}

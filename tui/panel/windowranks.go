@@ -1,0 +1,248 @@
+package panel
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"opprof/engine/unit"
+	"opprof/traces/catalog"
+	"opprof/traces/family"
+	"opprof/traces/join"
+	"opprof/tui/chart"
+	"opprof/tui/theme"
+)
+
+// RankName is a rank of a window, or which file stands for one whose rank is not known.
+func RankName(d *join.Window, k int) string {
+	if r := d.Ranks[k].Rank; r.Known() {
+		return "rank " + strconv.FormatInt(r.Global, 10)
+	}
+	return "file " + strconv.Itoa(k+1)
+}
+
+// RankBars draws how busy each rank was in the active iterations, by family.
+type RankBars struct {
+	Window *catalog.Window
+	Rank   int // selected; -1 is none
+	Marked int // rank to compare with; -1 is none
+	Focus  bool
+	Legend bool // what the letters stand for, where nothing else on the page says it
+}
+
+// RankBarsHeight is how many lines a window needs, without a legend.
+func RankBarsHeight(w *catalog.Window) int {
+	if w == nil || w.Detail == nil {
+		return 2
+	}
+	return 3 + len(w.Detail.Ranks) + min(2, len(remarks(w.Detail)))
+}
+
+// Draw fills g.
+func (p RankBars) Draw(g *chart.Grid) {
+	if p.Window == nil {
+		note(g, 0, "no window")
+		return
+	}
+	d := p.Window.Detail
+	if d == nil {
+		p.facts(g, 0)
+		note(g, 1, "its traces were not read: no kernel times")
+		return
+	}
+	p.facts(g, 0)
+	figures := make([]catalog.Figures, len(d.Ranks))
+	for k := range d.Ranks {
+		figures[k] = catalog.RankFigures(d, k)
+	}
+	p.bars(g.Sub(chart.Rect{Y: 1, W: g.W(), H: min(g.H()-1, len(d.Ranks)+1)}), figures)
+	y := 2 + len(d.Ranks)
+	p.balance(g, y, figures)
+	y++
+	if p.Legend {
+		familyLegend(g, 0, y)
+		y++
+	}
+	for i, r := range remarks(d) {
+		g.Text(0, y+i, g.W(), r, theme.RoleWarn)
+	}
+}
+
+// facts say what the window is, in a line.
+func (p RankBars) facts(g *chart.Grid, y int) {
+	w := p.Window
+	mark, role := WindowMark(&g.Glyphs, w.State)
+	fields := []field{{value: string(mark) + " " + string(w.State), role: role}}
+	if w.Expected > 0 {
+		fields = append(fields, field{value: fmt.Sprintf("%d of %d", w.Ranks, w.Expected), unit: "ranks", role: ranksCell(w).Role})
+	}
+	if w.Reason != "" {
+		fields = append(fields, field{value: w.Reason, role: theme.RoleWarn})
+	}
+	fields = append(fields, field{name: "step", value: stepRange(w)})
+	if w.Detail != nil {
+		fields = append(fields, field{name: "graphs", value: windowModes(w.Detail)})
+	}
+	fields = append(fields, field{name: "export stall", value: StallCell(w).Text, role: StallCell(w).Role})
+	if m := w.Marker; m != nil && m.StopNS != 0 {
+		fields = append(fields, field{name: "perturbed", value: unit.Count(m.AfterStep+1) + "-" + unit.Count(m.StopAfterStep)})
+	}
+	if w.Detail != nil {
+		fields = append(fields, field{name: "kernels run by", value: string(w.Detail.Mode())})
+	}
+	line(g, y, fields...)
+}
+
+// barColumns are the figures at the right of a rank's bar.
+func barColumns() []SheetColumn {
+	return []SheetColumn{
+		{Head: "", Weight: 0}, {Head: "busy", Right: true}, {Head: "", Flex: true, Least: 30, Weight: 10}, {Head: "w/o coll", Right: true, Weight: 7},
+		{Head: "coll wait", Right: true, Weight: 8}, {Head: "sum", Right: true, Weight: 6}, {Head: "idle", Right: true, Weight: 4},
+		{Head: "launches", Right: true, Weight: 5}, {Head: "unknown", Right: true, Weight: 9}, {Head: "suspect", Right: true, Weight: 9},
+	}
+}
+
+// bars draws a line for each rank: its busy time, the bar, and what else there is to know of it.
+func (p RankBars) bars(g *chart.Grid, figures []catalog.Figures) {
+	d := p.Window.Detail
+	longest, largest := int64(0), -1
+	for k := range figures {
+		longest = max(longest, figures[k].UnionNS+figures[k].OverlapNS())
+		if largest < 0 || figures[k].UnionNS > figures[largest].UnionNS {
+			largest = k
+		}
+	}
+	s := Sheet{Columns: barColumns(), Cursor: -1, Sort: -1}
+	if p.Rank >= 0 && len(figures) > 1 {
+		s.Cursor, s.Focus = p.Rank, p.Focus
+	}
+	for k, b := range d.Ranks {
+		f := &figures[k]
+		name := RankName(d, k)
+		if len(figures) > 1 && k == largest {
+			name = string(g.Glyphs.Triangle) + " " + name
+		} else {
+			name = "  " + name
+		}
+		if k == p.Marked {
+			name = "a " + strings.TrimSpace(name)
+		}
+		s.Rows = append(s.Rows, []Cell{
+			{Text: name}, {Text: ms3(f.UnionNS), Attr: theme.Bold}, {}, {Text: ms3(f.NonCollectiveUnionNS)}, {Text: waitText(f.WaitNS, len(figures))},
+			{Text: ms3(f.SumNS)}, {Text: ms3(b.IdleNS)}, {Text: unit.Count(f.Launches)},
+			{Text: unit.Share(b.UnknownNS, b.Total.SumNS), Role: loud(b.UnknownNS)}, {Text: ms3(b.SuspectNS), Role: loud(b.SuspectNS)},
+		})
+	}
+	s.Draw(g)
+	left := 0
+	if s.Cursor >= 0 {
+		left = gutter
+	}
+	widths := s.widths(g.W() - left)
+	x := left + widths[0] + gapOf(0, s.Columns) + widths[1] + gapOf(1, s.Columns)
+	for k := range figures {
+		stackOf(&figures[k], longest, widths[2]).Draw(g.Sub(chart.Rect{X: x, Y: k + 1 - s.Top, W: widths[2], H: 1}))
+	}
+}
+
+// waitText is the wait of one rank of several; a single rank waits for nobody.
+func waitText(ns int64, ranks int) string {
+	if ranks < 2 {
+		return unit.Unknown
+	}
+	return ms3(ns)
+}
+
+// loud is the role of a figure that should be zero.
+func loud(n int64) theme.Role {
+	if n > 0 {
+		return theme.RoleWarn
+	}
+	return theme.RoleText
+}
+
+// stackOf is the bar of a rank, w columns wide for total.
+func stackOf(f *catalog.Figures, total int64, w int) chart.StackRow {
+	s := chart.StackRow{Total: float64(total)}
+	for i := range family.Count {
+		look, ns := lookOf(i), f.Families[i].UnionNS
+		label := string(look.letter)
+		room := 0
+		if total > 0 {
+			room = int(ns * int64(w) / total)
+		}
+		for _, better := range []string{label + " " + ms3(ns), label + " " + look.short + " " + ms3(ns), label + " " + look.name + " " + ms3(ns)} {
+			if utf8.RuneCountInString(better)+1 <= room {
+				label = better
+			}
+		}
+		s.Parts = append(s.Parts, chart.Part{Label: label, Value: float64(ns), Role: look.role})
+	}
+	return s
+}
+
+// balance says which rank is slowest, who waits, and what is missing.
+func (p RankBars) balance(g *chart.Grid, y int, figures []catalog.Figures) {
+	d := p.Window.Detail
+	var fields []field
+	if len(figures) > 1 {
+		slowest, least := 0, figures[0].NonCollectiveUnionNS
+		for k := range figures {
+			if figures[k].NonCollectiveUnionNS > figures[slowest].NonCollectiveUnionNS {
+				slowest = k
+			}
+			least = min(least, figures[k].NonCollectiveUnionNS)
+		}
+		more := figures[slowest].NonCollectiveUnionNS - least
+		fields = append(fields, field{name: "slowest", value: RankName(d, slowest), unit: "+" + unit.Share(more, least) + " work", role: theme.RoleText})
+		sum := int64(0)
+		for k := range figures {
+			sum += figures[k].UnionNS
+		}
+		fields = append(fields, field{name: "all ranks", value: ms3(sum), unit: "ms"})
+		if by := waitBy(d); by != "" {
+			fields = append(fields, field{name: "waits by", value: by})
+		}
+	}
+	fields = append(fields, field{name: "overlap of families", value: ms3(figures[0].OverlapNS()), unit: "ms"})
+	if n := len(d.Missing); n > 0 {
+		names := make([]string, n)
+		for i, r := range d.Missing {
+			names[i] = strconv.FormatInt(r, 10)
+		}
+		fields = append(fields, field{name: "missing", value: "rank " + strings.Join(names, ", "), role: theme.RoleWarn})
+	}
+	var loose, exposed int64
+	for _, b := range d.Ranks {
+		loose += b.Unattributed.SumNS
+		exposed = max(exposed, b.ExposedNS.CopyNS)
+	}
+	fields = append(fields, field{name: "exposed copies", value: ms3(exposed), unit: "ms"}, field{name: "of no iteration", value: ms3(loose), unit: "ms"})
+	line(g, y, fields...)
+}
+
+// waitBy is how waiting was told from work.
+func waitBy(d *join.Window) string {
+	for _, it := range catalog.Active(d) {
+		if it.WaitBy != "" {
+			return it.WaitBy
+		}
+	}
+	return ""
+}
+
+// remarks are what a reader of the figures has to know, of all ranks, each once.
+func remarks(d *join.Window) []string {
+	var out []string
+	seen := map[string]bool{}
+	for k, b := range d.Ranks {
+		for _, r := range b.Remarks() {
+			if !seen[r] {
+				seen[r] = true
+				out = append(out, RankName(d, k)+": "+r)
+			}
+		}
+	}
+	return out
+}
