@@ -25,9 +25,6 @@ type Line struct {
 	WallNS int64
 	// Match says that the filter lets the line through. It differs from line to line only where all lines are shown.
 	Match bool
-
-	trace trace // where the traceback stands that the line is part of
-	begun begun
 }
 
 // begun is how the first line of a message began.
@@ -43,10 +40,14 @@ type Moment struct {
 	Years int8
 }
 
-// entry is a line that others may continue.
+// entry is a message that lines may continue. It never changes: marks share it.
 type entry struct {
-	line  Line
-	trace trace
+	process  string
+	pid      int64
+	head     int64      // number of its first line
+	severity vllm.Level // of its first line
+	begun    begun
+	trace    trace
 }
 
 // trace says where the traceback of an entry stands.
@@ -61,7 +62,7 @@ const (
 // joiner finds out which lines belong together. Processes write into one file, so that lines of one message need not be neighbours: each
 // process has an entry of its own.
 type joiner struct {
-	open []entry // the entry of each process, most recently used last
+	open []*entry // the entry of each process, most recently begun last
 	said Moment
 }
 
@@ -72,37 +73,41 @@ const processesKept = 32
 func (j *joiner) place(l *Line) {
 	j.tell(l)
 	l.Severity = l.Level
+	next := entry{pid: l.PID, head: l.Number}
 	if at := j.find(l); at >= 0 {
-		e := &j.open[at]
-		if e.takes(l) {
-			l.Head, l.Severity, l.trace, l.begun = e.line.Number, max(e.line.Severity, l.Level), e.trace, e.line.begun
+		e := j.open[at]
+		trace, ok := e.takes(l)
+		if ok {
+			l.Head, l.Severity = e.head, max(e.severity, l.Level)
+			if trace != e.trace {
+				moved := *e
+				moved.trace = trace
+				j.open[at] = &moved
+			}
 			return
 		}
+		next.process = e.process
 		j.open = append(j.open[:at], j.open[at+1:]...)
+	} else {
+		next.process = strings.Clone(l.Process) // a part of the whole line
 	}
 	if opensTrace(l.Message) {
-		l.trace = inFrames
+		next.trace = inFrames
 		if l.Level == vllm.LevelNone {
 			l.Severity = vllm.LevelError
 		}
 	}
-	l.begun = begun{l.Level, l.Time, l.Source}
-	e := entry{line: *l, trace: l.trace}
+	next.severity, next.begun = l.Severity, begun{l.Level, l.Time, strings.Clone(l.Source)}
 	if len(j.open) == processesKept {
 		j.open = append(j.open[:0], j.open[1:]...)
 	}
-	j.open = append(j.open, e)
+	j.open = append(j.open, &next)
 }
 
-// resume takes a line whose place is known, to go on from the middle of a log. Messages that other processes are in the middle of there are
-// not known: their next lines stand for themselves.
-func (j *joiner) resume(l Line) {
-	e := entry{line: l, trace: l.trace}
-	if l.Head != 0 {
-		e.line.Number = l.Head
-	}
-	j.said = l.Said
-	j.open = append(j.open[:0], e)
+// resume goes on behind the line of a mark.
+func (j *joiner) resume(m *mark) {
+	j.said = m.said
+	j.open = append(j.open[:0], m.open...)
 }
 
 // tell sets the time of a line. Times have no year: December before January is a new one.
@@ -121,42 +126,39 @@ func (j *joiner) tell(l *Line) {
 
 func (j *joiner) find(l *Line) int {
 	for i := len(j.open) - 1; i >= 0; i-- {
-		if j.open[i].line.PID == l.PID && j.open[i].line.Process == l.Process {
+		if j.open[i].pid == l.PID && j.open[i].process == l.Process {
 			return i
 		}
 	}
 	return -1
 }
 
-// takes reports whether a line of the same process continues the entry. vLLM writes the same head before every line of a message, while
-// uvicorn and Python itself write none before a traceback.
-func (e *entry) takes(l *Line) bool {
+// takes reports whether a line of the same process continues the entry, and where its traceback stands behind that line. vLLM writes the
+// same head before every line of a message, while uvicorn and Python itself write none before a traceback.
+func (e *entry) takes(l *Line) (trace, bool) {
 	message := withoutRank(l.Message)
 	indented := message == "" || message[0] == ' ' || message[0] == '\t'
 	switch {
 	case l.Level != vllm.LevelNone:
-		sameHead := l.Source != "" && begun{l.Level, l.Time, l.Source} == e.line.begun
+		sameHead := l.Source != "" && begun{l.Level, l.Time, l.Source} == e.begun
 		if opensTrace(message) && sameHead {
-			e.trace = inFrames
+			return inFrames, true
 		}
-		return sameHead && (indented || e.trace != noTrace)
+		return e.trace, sameHead && (indented || e.trace != noTrace)
 	case opensTrace(message):
-		opens := e.line.begun.level == vllm.LevelNone && e.trace != noTrace || e.line.Severity >= vllm.LevelError
-		e.trace = inFrames
-		return opens
+		return inFrames, e.begun.level == vllm.LevelNone && e.trace != noTrace || e.severity >= vllm.LevelError
 	case e.trace == inFrames:
 		if !indented && !joinsTraces(message) {
-			e.trace = afterException
+			return afterException, true
 		}
-		return true
+		return inFrames, true
 	case e.trace == afterException:
 		if joinsTraces(message) {
-			e.trace = inFrames
-			return true
+			return inFrames, true
 		}
-		return indented
+		return e.trace, indented
 	}
-	return indented && e.line.begun.level >= vllm.LevelWarning
+	return e.trace, indented && e.begun.level >= vllm.LevelWarning
 }
 
 func opensTrace(message string) bool {

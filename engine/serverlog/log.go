@@ -285,7 +285,7 @@ func (l *Log) take(raw []byte, offset int64) {
 		}
 		n.last = line.Said
 	}
-	n.index.add(&line, l.options.Marks)
+	n.index.add(&line, l.joiner.open, l.options.Marks)
 	switch {
 	case line.Head != 0:
 		n.Joined++
@@ -300,10 +300,10 @@ func (l *Log) take(raw []byte, offset int64) {
 func (l *Log) count(line *Line) {
 	n := &l.next
 	if line.Severity >= vllm.LevelWarning {
-		n.problems.add(line, l.options.Marks)
+		n.problems.add(line, l.joiner.open, l.options.Marks)
 	}
 	if line.Severity >= vllm.LevelError {
-		n.errors.add(line, l.options.Marks)
+		n.errors.add(line, l.joiner.open, l.options.Marks)
 		kept := *line
 		if n.FirstError == nil {
 			n.FirstError = &kept

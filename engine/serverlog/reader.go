@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 )
 
 // reader answers one query from a State and the file it was made from.
@@ -80,8 +81,8 @@ func (r *reader) walk(from *mark, chunk int, fn func(raw []byte, l *Line) bool) 
 		}
 		l := newLine(raw, number, offset, r.log.options.TextMax)
 		if number == from.number {
-			l.Head, l.Severity, l.Said, l.trace, l.begun = from.head, from.severity, from.said, from.trace, from.begun
-			j.resume(l)
+			l.Head, l.Severity, l.Said = from.head, from.severity, from.said
+			j.resume(from)
 		} else {
 			j.place(&l)
 		}
@@ -106,7 +107,7 @@ func (r *reader) search(f *found) (*found, error) {
 	}
 	o := r.log.options
 	next := *f
-	next.joiner.open = append([]entry(nil), f.joiner.open...)
+	next.joiner.open = slices.Clone(f.joiner.open)
 	for next.read-f.read < int64(o.LookBytes) {
 		if next.lines%1024 == 0 && r.ctx.Err() != nil {
 			return nil, r.ctx.Err()
@@ -122,7 +123,7 @@ func (r *reader) search(f *found) (*found, error) {
 		line := newLine(raw, next.lines, offset, o.TextMax)
 		next.joiner.place(&line)
 		if m.matches(raw, &line) {
-			next.marks.add(&line, o.Marks)
+			next.marks.add(&line, next.joiner.open, o.Marks)
 		}
 		next.read = in.offset
 	}

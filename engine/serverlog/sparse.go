@@ -1,8 +1,8 @@
 package serverlog
 
 import (
+	"slices"
 	"sort"
-	"strings"
 
 	"opprof/engine/vllm"
 )
@@ -22,21 +22,18 @@ type mark struct {
 	head     int64
 	severity vllm.Level
 	said     Moment
-	trace    trace
-	begun    begun
+	open     []*entry // the messages that lines behind it may continue
 }
 
 func newSparse(stride int64) sparse { return sparse{stride: stride} }
 
-// add counts a line. At most limit marks are kept.
-func (s *sparse) add(l *Line, limit int) {
+// add counts a line, behind which the messages in open may be continued. At most limit marks are kept.
+func (s *sparse) add(l *Line, open []*entry, limit int) {
 	if s.count%s.stride == 0 && len(s.marks) >= limit {
 		s.thin()
 	}
 	if s.count%s.stride == 0 {
-		b := l.begun
-		b.source = strings.Clone(b.source) // a part of the whole line
-		s.marks = append(s.marks, mark{s.count, l.Number, l.Offset, l.Head, l.Severity, l.Said, l.trace, b})
+		s.marks = append(s.marks, mark{s.count, l.Number, l.Offset, l.Head, l.Severity, l.Said, slices.Clone(open)})
 	}
 	s.count++
 }
