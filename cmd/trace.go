@@ -82,7 +82,7 @@ func (o *traceOptions) run(ctx context.Context, env *Env, args []string) error {
 		}
 		in.Taxonomy = append(in.Taxonomy, teaching.Traces...)
 	}
-	restore := spareMemory(env)
+	restore := spareMemory(env, in.Traces)
 	defer restore()
 	c, err := capture.Load(ctx, in)
 	if err != nil {
@@ -112,16 +112,30 @@ func (o *traceOptions) print(env *Env, report *capture.Report) error {
 	return traceDocument(report).write(env.Stdout, o.markdown)
 }
 
-// gcPercent lets the heap of a reader grow by a third before it is collected: what is kept is packed and long-lived, and the rest are blocks
-// that are used again, so collecting earlier costs little time and keeps a trace of a gigabyte within 100 MB.
-const gcPercent = 33
+const (
+	// calmPercent lets the heap of a small job grow before it is collected at all; tightPercent keeps a trace of a gigabyte within 100 MB: what
+	// is kept is packed and long-lived and the rest are blocks that are used again, so collecting often costs little.
+	calmPercent  = 400
+	tightPercent = 33
+	calmBytes    = 32 << 20 // packed traces up to here are a small job
+)
 
 // spareMemory sets the collector for reading traces, unless the user did so.
-func spareMemory(env *Env) (restore func()) {
+func spareMemory(env *Env, traces []string) (restore func()) {
 	if env.Getenv("GOGC") != "" || env.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	before := debug.SetGCPercent(gcPercent)
+	var size int64
+	for _, path := range traces {
+		if s, err := os.Stat(path); err == nil {
+			size += s.Size()
+		}
+	}
+	percent := tightPercent
+	if size <= calmBytes {
+		percent = calmPercent
+	}
+	before := debug.SetGCPercent(percent)
 	return func() { debug.SetGCPercent(before) }
 }
 
