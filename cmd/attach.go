@@ -2,15 +2,21 @@ package cmd
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"opprof/cmd/session"
+	"opprof/engine/control"
+	"opprof/engine/supervisor"
 )
 
 type attachOptions struct {
-	screen screenOptions
-	run    func(context.Context, *Env, string) error // replaced in tests of the flags
+	screen   screenOptions
+	readOnly bool
+	run      func(context.Context, *Env, string) error // replaced in tests of the flags
 }
 
 func newAttach(env *Env) *cobra.Command {
@@ -20,7 +26,7 @@ func newAttach(env *Env) *cobra.Command {
 		Use:   "attach RUN",
 		Short: "Watch a run live",
 		Long: `Follows the records of a run while the server writes them, however long it has been running. Leaving the screen changes nothing
-for the server. ` + screenHelp + `
+for the server. A run that opprof launched and whose supervisor was killed gets a new one. ` + screenHelp + `
 
 ` + runArgument,
 		Example: `  opprof attach RUN
@@ -30,9 +36,48 @@ for the server. ` + screenHelp + `
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
 	}
 	o.screen.bind(c, liveSpan)
+	c.Flags().BoolVar(&o.readOnly, "readonly", false, "only watch: give no orders, hold no run, replace no supervisor")
 	return c
 }
 
 func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
-	return openScreen(ctx, env, &o.screen, arg, session.KindLive)
+	run, err := env.openRun(arg)
+	if err != nil {
+		return err
+	}
+	dir := absolutePath(run.Root)
+	stand, err := supervisor.Stand(dir)
+	if err != nil && !errors.Is(err, supervisor.ErrNoJournal) {
+		_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
+	}
+	switch {
+	case err != nil || o.screen.plain(env):
+		return openScreen(ctx, env, &o.screen, arg, session.KindLive)
+	case !stand.Open:
+		return openScreen(ctx, env, &o.screen, arg, session.KindFinished)
+	}
+	client := reach(ctx, dir, o.readOnly)
+	if client == nil && !stand.Supervised && !o.readOnly {
+		if client, err = env.startSupervisor(ctx, dir); err != nil {
+			_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
+		}
+	}
+	if client == nil {
+		return openScreen(ctx, env, &o.screen, arg, session.KindLive)
+	}
+	defer client.Close()
+	return openControlled(ctx, env, &o.screen, dir, client)
+}
+
+// openControlled shows a supervised run and holds it while the screen is open.
+func openControlled(ctx context.Context, env *Env, o *screenOptions, dir string, client *control.Client) error {
+	holding, letGo := context.WithCancel(ctx)
+	var held sync.WaitGroup
+	held.Go(func() {
+		// The stream is the hold: that it ends with the supervisor is no error of the screen.
+		_ = client.Events(holding, 1<<62, func([]byte) error { return nil })
+	})
+	defer held.Wait()
+	defer letGo()
+	return openScreen(ctx, env, o, dir, session.KindLive)
 }

@@ -45,6 +45,7 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		id, title string
 		commands  []*cobra.Command
 	}{
+		{"serve", "Launch and control:", []*cobra.Command{newLaunch(env), newStatus(env), newStop(env), newList(env), newWindow(env)}},
 		{"watch", "Watch and review:", []*cobra.Command{newDemo(env), newAttach(env), newReview(env)}},
 		{"look", "Check and break down:", []*cobra.Command{newCheck(env), newTrace(env), newKernel(env), newGate(env)}},
 		{"setup", "Set up:", []*cobra.Command{newPatch(env), newConfig(env), newInfo(env), newVersion(env), newCompletion(env), newMan(env)}},
@@ -55,6 +56,7 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 			root.AddCommand(c)
 		}
 	}
+	root.AddCommand(newSupervise(env))
 	root.SetHelpCommandGroupID("setup")
 	return root
 }

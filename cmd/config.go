@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opprof/engine/rundir"
+	"opprof/engine/serverconf"
 )
 
 func newConfig(env *Env) *cobra.Command {
@@ -31,23 +32,32 @@ func newConfig(env *Env) *cobra.Command {
 }
 
 type configInitOptions struct {
-	user bool
+	user   bool
+	server bool
 }
 
 func newConfigInit(env *Env) *cobra.Command {
 	o := &configInitOptions{}
 	c := &cobra.Command{
-		Use:     "init",
-		Short:   "Write a commented preferences file with every default",
-		Example: "  opprof config init\n  opprof config init --user    # into $XDG_CONFIG_HOME/opprof/config.toml",
-		Args:    exactly(),
-		RunE:    func(*cobra.Command, []string) error { return o.run(env) },
+		Use:   "init",
+		Short: "Write a commented preferences file with every default",
+		Example: `  opprof config init
+  opprof config init --user    # into $XDG_CONFIG_HOME/opprof/config.toml
+  opprof config init --server > campaign.toml`,
+		Args: exactly(),
+		RunE: func(*cobra.Command, []string) error { return o.run(env) },
 	}
+	c.Flags().BoolVar(&o.server, "server", false, "write a commented configuration of a server for opprof launch instead")
 	c.Flags().BoolVar(&o.user, "user", false, "write the file to its place instead of standard output; an existing one stays")
+	c.MarkFlagsMutuallyExclusive("user", "server")
 	return c
 }
 
 func (o *configInitOptions) run(env *Env) error {
+	if o.server {
+		_, err := io.WriteString(env.Stdout, serverconf.Example())
+		return err
+	}
 	var text bytes.Buffer
 	writeDefaults(&text)
 	if !o.user {

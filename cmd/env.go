@@ -10,6 +10,7 @@ import (
 
 	"github.com/charmbracelet/x/term"
 
+	"opprof/engine/overlay"
 	"opprof/engine/rundir"
 )
 
@@ -22,6 +23,8 @@ type Env struct {
 	Environ []string // KEY=value, for programs that read their whole environment
 	Getenv  func(string) string
 	Now     func() time.Time
+	// Patch finds the vLLM of an interpreter and makes what patches it.
+	Patch func(ctx context.Context, python string) (*overlay.Overlay, error)
 	// Notify returns a context that ends at the first signal that asks the program to stop, and a function that stops listening.
 	Notify func(context.Context) (context.Context, context.CancelFunc)
 }
@@ -36,8 +39,26 @@ func OS() *Env {
 		Environ: os.Environ(),
 		Getenv:  os.Getenv,
 		Now:     time.Now,
+		Patch:   patchOf,
 		Notify:  notify,
 	}
+}
+
+// patchOf builds or verifies the user's overlay of an installation.
+func patchOf(ctx context.Context, python string) (*overlay.Overlay, error) {
+	p, err := overlay.Embedded()
+	if err != nil {
+		return nil, err
+	}
+	site, err := overlay.FindPython(ctx, python)
+	if err != nil {
+		return nil, err
+	}
+	root, err := overlay.CacheRoot(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return overlay.NewCache(root, time.Now).Build(ctx, p, site)
 }
 
 // A lost terminal (SIGHUP) is listened to as well: the demo has a folder to remove.

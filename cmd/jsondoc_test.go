@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"opprof/cmd/session"
+	"opprof/engine/control"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documents and goldens")
@@ -24,7 +25,7 @@ func TestJSONDocument(t *testing.T) {
 	d := &jsonDocument{comments: map[string]string{}, seen: map[reflect.Type]bool{}}
 	for _, file := range []string{
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
-		"../engine/record/check.go", "session/check.go", "screen.go", "info.go",
+		"../engine/record/check.go", "session/check.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -32,6 +33,9 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `--once --json` of demo, attach and review", reflect.TypeFor[page]())
 	d.section("## `check --json`", reflect.TypeFor[session.CheckReport]())
 	d.section("## `info --json`", reflect.TypeFor[facts]())
+	d.section("## `status --json`", reflect.TypeFor[control.Status]())
+	d.section("## `list --json`", reflect.TypeFor[runList]())
+	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	for _, missing := range d.untagged {
 		t.Errorf("%s is printed without a name of its own: give it a json tag", missing)
 	}

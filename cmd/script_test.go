@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -15,12 +16,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"opprof/engine/overlay"
+	"opprof/engine/supervisor/fakeserver"
 	"opprof/testdata"
 )
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"opprof": func() { os.Exit(int(Main(OS()))) },
+		"opprof":     func() { os.Exit(int(Main(scriptEnv()))) },
+		"fakepython": func() { os.Exit(fakeserver.Main()) },
 	})
 }
 
@@ -47,6 +51,17 @@ func absolute(path string) string {
 	return path
 }
 
+// scriptEnv is the process's own environment. A script that has a fake server needs no vLLM to be patched.
+func scriptEnv() *Env {
+	env := OS()
+	if env.Getenv(fakeserver.Variable) != "" {
+		env.Patch = func(context.Context, string) (*overlay.Overlay, error) {
+			return &overlay.Overlay{Site: overlay.Site{Version: vllmVersion}}, nil
+		}
+	}
+	return env
+}
+
 // The scripts run the whole program as a process of its own, without a terminal.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -60,6 +75,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("TMPDIR", filepath.Join(env.WorkDir, "tmp"))
 			env.Setenv("OPPROF_RUNS", filepath.Join(env.WorkDir, "runs"))
 			env.Setenv("OPPROF_TIME_ZONE", "utc")
+			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
 			return os.MkdirAll(filepath.Join(env.WorkDir, "tmp"), 0o700)
 		},
 		Condition: func(name string) (bool, error) {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"opprof/engine/control"
@@ -72,6 +75,7 @@ func selfIdentity() process.Identity {
 // spawn starts the server. One that cannot be started ends the run.
 func (s *Supervisor) spawn() {
 	c := s.config.Command
+	removeStale(s.config.Address.Socket)
 	p, err := process.Start(process.Spec{Argv: c.Argv, Env: c.Env, Dir: c.Dir, Inherit: c.Inherit, Mark: s.config.mark(),
 		Log: filepath.Join(s.config.Dir, rundir.ServerLogName)}, journal.BootID())
 	if err != nil {
@@ -85,6 +89,20 @@ func (s *Supervisor) spawn() {
 		all, err := process.GPUs(ctx)
 		return func() { s.tookGPUs(all, err) }
 	})
+}
+
+// removeStale removes the socket of a server that was killed: the next one could not listen there. One that is answered stays.
+func removeStale(socket string) {
+	st, err := os.Lstat(socket)
+	if err != nil || st.Mode().Type() != fs.ModeSocket {
+		return
+	}
+	c, err := net.DialTimeout("unix", socket, time.Second)
+	if err == nil {
+		_ = c.Close()
+	} else if errors.Is(err, syscall.ECONNREFUSED) {
+		_ = os.Remove(socket) // the server says so itself if it cannot listen
+	}
 }
 
 func (s *Supervisor) adopted(p *process.Server) {
