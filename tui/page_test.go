@@ -24,7 +24,7 @@ type screen struct {
 	clock  *clock
 }
 
-func newScreen(t testing.TB, source *fakeSource, at time.Time, opt Options) *screen {
+func newScreen(t testing.TB, source Source, at time.Time, opt Options) *screen {
 	t.Helper()
 	c := &clock{at}
 	opt.Now = c.now
@@ -38,7 +38,8 @@ func newScreen(t testing.TB, source *fakeSource, at time.Time, opt Options) *scr
 		t.Fatal(err)
 	}
 	t.Cleanup(m.cancel)
-	return &screen{t: t, m: m, source: source, clock: c}
+	fake, _ := source.(*fakeSource)
+	return &screen{t: t, m: m, source: fake, clock: c}
 }
 
 // send delivers a message and all that its commands answer.
@@ -157,20 +158,41 @@ func TestGoldens(t *testing.T) {
 			})
 		}
 	}
-	for _, name := range []string{"dark", "light", "mono"} {
-		t.Run("styled/"+name, func(t *testing.T) {
-			sc := scenes()[0]
-			s := sc.screen(t, Options{Theme: theme.Prefs{Theme: name}})
-			sc.show(s, 120, 40)
-			golden.RequireEqual(t, s.content())
-		})
+	for _, name := range themeNames() {
+		for _, size := range fourSizes {
+			t.Run(fmt.Sprintf("styled/%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				sc := scenes()[0]
+				s := sc.screen(t, Options{Theme: theme.Prefs{Theme: name}})
+				sc.show(s, size[0], size[1])
+				golden.RequireEqual(t, s.content())
+			})
+		}
 	}
-	t.Run("ascii", func(t *testing.T) {
-		sc := scenes()[0]
-		s := sc.screen(t, Options{Theme: theme.Prefs{Glyphs: "ascii"}})
-		sc.show(s, 120, 40)
-		golden.RequireEqual(t, s.plain())
-	})
+	for _, sc := range scenes() {
+		for _, size := range fourSizes {
+			t.Run(fmt.Sprintf("ascii/%s/%dx%d", sc.name, size[0], size[1]), func(t *testing.T) {
+				s := sc.screen(t, Options{Theme: theme.Prefs{Glyphs: "ascii"}})
+				sc.show(s, size[0], size[1])
+				got := s.plain()
+				for _, r := range got {
+					if r > 0x7e {
+						t.Fatalf("%q is not ASCII", r)
+					}
+				}
+				golden.RequireEqual(t, got)
+			})
+		}
+	}
+}
+
+var fourSizes = [][2]int{{80, 24}, {100, 30}, {120, 40}, {180, 50}}
+
+func themeNames() []string {
+	var names []string
+	for _, t := range theme.All() {
+		names = append(names, t.Name)
+	}
+	return names
 }
 
 // TestWritePictures writes the styled screens to a folder, to be looked at: OPPROF_PICTURES=folder go test -run TestWritePictures.

@@ -121,7 +121,7 @@ type program struct {
 	ended  chan error
 }
 
-func startProgram(t *testing.T, source *fakeSource, at time.Time, w, h int) *program {
+func startProgram(t *testing.T, source *fakeSource, at time.Time, w, h int, changes ...func(*Options)) *program {
 	p := &program{
 		terminal: newTerminal(t, w, h), t: t, source: source, ticks: make(chan time.Time), at: at, w: w, h: h, ended: make(chan error, 1),
 	}
@@ -129,6 +129,9 @@ func startProgram(t *testing.T, source *fakeSource, at time.Time, w, h int) *pro
 	p.cancel = cancel
 	over := make(chan struct{})
 	opt := p.options()
+	for _, change := range changes {
+		change(&opt)
+	}
 	opt.Tick = func(_ time.Duration, msg func(time.Time) tea.Msg) tea.Cmd {
 		return func() tea.Msg {
 			select {
