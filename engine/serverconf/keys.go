@@ -44,23 +44,24 @@ func parts(dotted string) []string {
 }
 
 // nearest suggests the key that was probably meant: of the same table, within two edits or of the same beginning; else one of another
-// table by that name.
-func nearest(key toml.Key) string {
-	name, table := key[len(key)-1], strings.Join(key[:len(key)-1], ".")
+// table by that name. known are all keys with their tables, * standing for a name that the user chooses.
+func nearest(key toml.Key, known map[string]bool) string {
+	name, table := key[len(key)-1], key[:len(key)-1]
 	best, distance := "", 3
-	for _, k := range slices.Sorted(maps.Keys(known())) {
-		at, last := "", k
-		if i := strings.LastIndexByte(k, '.'); i >= 0 {
-			at, last = k[:i], k[i+1:]
-		}
+	for _, k := range slices.Sorted(maps.Keys(known)) {
+		at := strings.Split(k, ".")
+		last := at[len(at)-1]
 		d := edits(name, last)
 		if strings.HasPrefix(last, name) && len(name) > 2 {
 			d = min(d, 1)
 		}
-		if at != table {
+		same := slices.EqualFunc(at[:len(at)-1], table, func(a, b string) bool { return a == b || a == "*" })
+		if same {
+			k = slices.Concat(table, toml.Key{last}).String()
+		} else {
 			d++
 		}
-		if d < distance {
+		if d < distance && last != "*" {
 			best, distance = k, d
 		}
 	}
@@ -70,7 +71,7 @@ func nearest(key toml.Key) string {
 	return fmt.Sprintf("; did you mean %q?", best)
 }
 
-// known are all keys of the file, with their tables.
+// known are all keys of the server's section, with their tables.
 func known() map[string]bool {
 	out := map[string]bool{"campaign": true}
 	addKeys(out, "", reflect.TypeFor[file]())
@@ -82,8 +83,12 @@ func addKeys(into map[string]bool, prefix string, t reflect.Type) {
 		f := t.Field(i)
 		name := prefix + f.Tag.Get("toml")
 		into[name] = true
-		if f.Type.Kind() == reflect.Struct && f.Type != reflect.TypeFor[toml.Primitive]() {
+		switch {
+		case f.Type == reflect.TypeFor[toml.Primitive]():
+		case f.Type.Kind() == reflect.Struct:
 			addKeys(into, name+".", f.Type)
+		case f.Type.Kind() == reflect.Map && f.Type.Elem().Kind() == reflect.Struct:
+			addKeys(into, name+".*.", f.Type.Elem())
 		}
 	}
 }

@@ -111,7 +111,7 @@ func Parse(path, text string) (Server, error) {
 		if key[0] == "campaign" {
 			continue
 		}
-		errs = append(errs, fmt.Errorf("%s:%d: unknown key %q%s", path, lineOf(text, key), key.String(), nearest(key)))
+		errs = append(errs, fmt.Errorf("%s:%d: unknown key %q%s", path, lineOf(text, key), key.String(), nearest(key, known())))
 	}
 	for _, p := range in.Server.Check() {
 		errs = append(errs, fmt.Errorf("%s:%d: %s", path, lineOf(text, append(toml.Key{"server"}, strings.Split(p.Key, ".")...)), p))
