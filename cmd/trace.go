@@ -117,7 +117,7 @@ const (
 	// is kept is packed and long-lived and the rest are blocks that are used again, so collecting often costs little.
 	calmPercent  = 400
 	tightPercent = 33
-	calmBytes    = 32 << 20 // packed traces up to here are a small job
+	calmBytes    = 16 << 20 // packed traces up to here are a small job
 )
 
 // spareMemory sets the collector for reading traces, unless the user did so.
