@@ -232,3 +232,39 @@ func TestWindowWithoutDevice(t *testing.T) {
 		t.Errorf("remarks %q", r.Windows[0].Ranks[0].Remarks)
 	}
 }
+
+// TestEnginesWithoutNames: the files of a dense model carry no data-parallel rank, and both engines of a server call theirs rank 0.
+func TestEnginesWithoutNames(t *testing.T) {
+	label := func(requests, us int) string {
+		return fmt.Sprintf(`{"ph":"X","cat":"user_annotation","name":"execute_context_0(0)_generation_%d(%[1]d)","pid":1,"tid":1,"ts":%d,"dur":30000}`, requests, us)
+	}
+	engine := func(name string, requests ...int) string {
+		var lines []string
+		for i, n := range requests {
+			lines = append(lines, strings.Replace(fmt.Sprintf(stepLine, i+1, int64(i)*50_000_000+1_790_857_026_000_000_000, i*50_000_000+1000, i*50_000_000+40_000_000, n), "dp0-pid1", name, 1))
+		}
+		return written(t, name+".jsonl", strings.Join(lines, "\n")+"\n")
+	}
+	window := func(requests ...int) string {
+		var events []string
+		for i, n := range requests {
+			events = append(events, label(n, (i+1)*50_000+200))
+		}
+		return written(t, "rank0.1.pt.trace.json", `{"baseTimeNanoseconds":1790857026000000000,"traceEvents":[`+strings.Join(events, ",")+`]}`)
+	}
+	streams := []string{engine("dp0-pid1", 1, 2, 3, 4, 5), engine("dp1-pid2", 9, 8, 7, 6, 5)}
+	c := load(t, Input{Traces: []string{window(2, 3, 4), window(8, 7, 6)}, Streams: streams})
+	if len(c.Windows) != 2 {
+		t.Fatalf("%d windows, failed %v", len(c.Windows), c.Failed)
+	}
+	for i := range c.Windows {
+		if w := &c.Windows[i]; w.Join.Method == "" || w.Join.AfterStep != 1 || len(w.Ranks) != 1 {
+			t.Errorf("window %d: by %q after step %d, %s", i, w.Join.Method, w.Join.AfterStep, w.Join.Reason)
+		}
+	}
+	same := []string{engine("dp0-pid1", 1, 2, 3, 4, 5), engine("dp1-pid2", 1, 2, 3, 4, 5)}
+	c = load(t, Input{Traces: []string{window(2, 3, 4)}, Streams: same})
+	if w := &c.Windows[0]; w.Join.Method != "" || !strings.Contains(w.Join.Reason, "2 engines") {
+		t.Errorf("steps of two engines fit, and yet the window is joined by %q (%s)", w.Join.Method, w.Join.Reason)
+	}
+}
