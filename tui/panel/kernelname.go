@@ -27,7 +27,10 @@ func KernelName(name string) string {
 
 // lastName is a name without its namespaces.
 func lastName(s string) string {
-	return s[strings.LastIndex(s, "::")+len("::")*min(1, strings.Count(s, "::")):]
+	if i := strings.LastIndex(s, "::"); i >= 0 {
+		return s[i+len("::"):]
+	}
+	return s
 }
 
 // firstType is the first name in the arguments of a template that is neither a number nor a word of the language.
