@@ -115,12 +115,12 @@ func ms(ns int64) string { return strconv.FormatFloat(float64(ns)/1e6, 'f', 3, 6
 func msOrDash(ns *int64) string { return unit.Known(ns, ms) }
 
 func rankSection(w *capture.WindowReport) section {
-	s := section{title: "Ranks, ms", left: map[int]bool{12: true},
-		head: []string{"", "kernels", "copies", "sets", "graph", "busy (union)", "sum", "without collectives", "idle", "exposed coll.", "exposed copy", "lost", "file"}}
+	s := section{title: "Ranks, ms", left: map[int]bool{14: true},
+		head: []string{"", "kernels", "copies", "sets", "graph", "busy (union)", "sum", "without collectives", "idle", "gaps", "longest", "exposed coll.", "exposed copy", "lost", "file"}}
 	for k := range w.Ranks {
 		r := &w.Ranks[k]
 		s.row(rankName(r.Rank, k), unit.Count(r.Kernels), unit.Count(r.Copies), unit.Count(r.Sets), unit.Share(r.GraphEvents, r.GraphEvents+r.EagerEvents),
-			ms(r.UnionNS), ms(r.SumNS), ms(r.NonCollectiveUnionNS), ms(r.IdleNS), ms(r.ExposedCollectiveNS), ms(r.ExposedCopyNS),
+			ms(r.UnionNS), ms(r.SumNS), ms(r.NonCollectiveUnionNS), ms(r.IdleNS), unit.Count(r.IdleGaps), ms(r.LongestGapNS), ms(r.ExposedCollectiveNS), ms(r.ExposedCopyNS),
 			unit.Count(r.LostEvents), filepath.Base(r.File))
 	}
 	return s

@@ -62,6 +62,8 @@ type RankReport struct {
 	Families             map[string]UseReport `json:"families"`
 	SpanNS               int64                `json:"span_ns"`
 	IdleNS               int64                `json:"idle_ns"`
+	IdleGaps             int64                `json:"idle_gaps"`
+	LongestGapNS         int64                `json:"longest_gap_ns"`
 	ExposedCollectiveNS  int64                `json:"exposed_collective_ns"`
 	ExposedCopyNS        int64                `json:"exposed_copy_ns"`
 	GraphEvents          int64                `json:"graph_events"`
@@ -165,7 +167,7 @@ func (c *Capture) window(w *join.Window, top int) WindowReport {
 func (c *Capture) rank(b *rank.Breakdown, top int) RankReport {
 	out := RankReport{Rank: known(b.Rank.Global), RankFrom: b.Rank.From, DataParallel: known(b.Rank.DP), File: c.Paths[b],
 		Kernels: b.Kernels, Copies: b.Copies, Sets: b.Sets, SumNS: b.Total.SumNS, UnionNS: b.Total.UnionNS,
-		NonCollectiveUnionNS: b.NonCollective.UnionNS, Families: families(&b.Families), SpanNS: b.Span.Len(), IdleNS: b.IdleNS,
+		NonCollectiveUnionNS: b.NonCollective.UnionNS, Families: families(&b.Families), SpanNS: b.Span.Len(), IdleNS: b.IdleNS, IdleGaps: b.IdleGaps, LongestGapNS: b.LongestGapNS,
 		ExposedCollectiveNS: b.ExposedNS.CollectiveNS, ExposedCopyNS: b.ExposedNS.CopyNS, GraphEvents: b.GraphEvents, EagerEvents: b.EagerEvents,
 		UnattributedSumNS: b.Unattributed.SumNS, UnknownSumNS: b.UnknownNS, LostEvents: b.Faults, SuspectEvents: b.Suspect, SuspectSumNS: b.SuspectNS,
 		Truncated: b.Truncated, Device: b.Device, IterationsBy: string(b.Bounds), UnlaunchedEvents: b.Unlaunched,

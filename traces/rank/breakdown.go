@@ -36,6 +36,8 @@ type Breakdown struct {
 	Families      Families
 	Span          interval.Span // first start to last end of device work, ns since 1970
 	IdleNS        int64         // span minus union
+	IdleGaps      int64         // holes in the union
+	LongestGapNS  int64         // the longest of them
 	ExposedNS     Exposed
 	GraphEvents   int64 // device events launched by a CUDA-graph launch
 	EagerEvents   int64 // launched one by one

@@ -106,12 +106,19 @@ func cover(a, b interval.Span) interval.Span {
 	return interval.Span{Start: min(a.Start, b.Start), End: max(a.End, b.End)}
 }
 
+// spanAndGaps measures from the first start to the last end, and the holes between.
 func (a *analysis) spanAndGaps() {
+	out := a.out
 	for _, i := range a.sorted {
 		e := a.t.Events.At(int(i))
-		a.out.Span = cover(a.out.Span, a.wall(interval.Span{Start: e.StartNS, End: e.EndNS()}))
+		span := a.wall(interval.Span{Start: e.StartNS, End: e.EndNS()})
+		if out.Span != (interval.Span{}) && span.Start > out.Span.End {
+			out.IdleGaps++
+			out.LongestGapNS = max(out.LongestGapNS, span.Start-out.Span.End)
+		}
+		out.Span = cover(out.Span, span)
 	}
-	a.out.IdleNS = a.out.Span.Len() - a.out.Total.UnionNS
+	out.IdleNS = out.Span.Len() - out.Total.UnionNS
 }
 
 // kernels gathers the uses by name and role, with exact percentiles by the nearest rank.

@@ -200,6 +200,14 @@ func TestProperties(t *testing.T) {
 		if b.Total.UnionNS != whole.Len() || b.Span.Len() != bounds(spans) || b.IdleNS != b.Span.Len()-whole.Len() {
 			t.Fatalf("union %d span %v idle %d, oracle %d", b.Total.UnionNS, b.Span, b.IdleNS, whole.Len())
 		}
+		gaps := whole.Gaps()
+		longest := int64(0)
+		for _, g := range gaps {
+			longest = max(longest, g.Len())
+		}
+		if !hasEmpty(spans) && (b.IdleGaps != int64(len(gaps)) || b.LongestGapNS != longest) {
+			t.Fatalf("%d gaps up to %d, oracle %v", b.IdleGaps, b.LongestGapNS, gaps)
+		}
 		var families, sums, launches int64
 		for _, f := range b.Families {
 			families += f.UnionNS
@@ -225,6 +233,11 @@ func TestProperties(t *testing.T) {
 			t.Fatalf("the order of events matters: %+v, %+v", again.Total, b.Total)
 		}
 	})
+}
+
+// hasEmpty reports whether an event lasts no time: it covers nothing and yet bounds a gap.
+func hasEmpty(spans []interval.Span) bool {
+	return slices.ContainsFunc(spans, func(s interval.Span) bool { return s.Len() == 0 })
 }
 
 func bounds(spans []interval.Span) int64 {
