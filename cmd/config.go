@@ -43,7 +43,7 @@ func newConfigInit(env *Env) *cobra.Command {
 		Short: "Write a commented preferences file with every default",
 		Example: `  opprof config init
   opprof config init --user    # into $XDG_CONFIG_HOME/opprof/config.toml
-  opprof config init --server > campaign.toml`,
+  opprof config init --server  # a commented campaign.toml for opprof launch`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return o.run(env) },
 	}

@@ -71,9 +71,14 @@ func emptyEnv() *Env {
 
 // needs are the commands whose examples need more than a recording.
 var needs = map[string]string{
-	"opprof patch":  "an installed vLLM",
-	"opprof trace":  "profiler traces",
-	"opprof kernel": "a list of kernels",
+	"opprof patch":     "an installed vLLM",
+	"opprof trace":     "profiler traces",
+	"opprof kernel":    "a list of kernels",
+	"opprof launch":    "a server, as the scripts have one",
+	"opprof status":    "a launched server",
+	"opprof stop":      "a launched server",
+	"opprof window":    "a launched server",
+	"opprof supervise": "a launched server",
 }
 
 // Every command explains itself, and what its examples say works.

@@ -37,7 +37,7 @@ func newList(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "List the runs and how they stand",
-		Example: "  opprof list\n  opprof list --json | jq -r '.runs[] | select(.state == \"ready\") | .id'",
+		Example: "  opprof list\n  opprof list --json",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			list, err := env.list(c.Context())

@@ -24,11 +24,12 @@ import (
 func newSupervise(env *Env) *cobra.Command {
 	var dir string
 	c := &cobra.Command{
-		Use:    "supervise --run DIR",
-		Short:  "Own the server of a run until it ends (started by launch)",
-		Hidden: true,
-		Args:   exactly(),
-		RunE:   func(c *cobra.Command, _ []string) error { return supervise(c.Context(), env, dir) },
+		Use:     "supervise --run DIR",
+		Short:   "Own the server of a run until it ends (started by launch)",
+		Example: "  opprof supervise --run DIR",
+		Hidden:  true,
+		Args:    exactly(),
+		RunE:    func(c *cobra.Command, _ []string) error { return supervise(c.Context(), env, dir) },
 	}
 	c.Flags().StringVar(&dir, "run", "", "folder of the run")
 	return c
