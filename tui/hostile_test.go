@@ -36,7 +36,9 @@ func (s hostileSource) Contents(context.Context) (*rundir.Contents, error) {
 	}, nil
 }
 
-func (s hostileSource) Metrics(context.Context) (*vllm.Metrics, error) { return nil, errors.New(s.text) }
+func (s hostileSource) Metrics(context.Context) (*vllm.Metrics, error) {
+	return nil, errors.New(s.text)
+}
 
 // sgr are the only sequences that a frame may hold: those that the renderer writes for styles.
 var sgr = regexp.MustCompile("\x1b\\[[0-9;]*m")

@@ -24,10 +24,11 @@ type terminal struct {
 	count   int           // bytes written
 	written chan struct{} // holds a token when something was written since the last look
 	held    chan struct{} // a stalled link: writes wait until it is closed; nil is none
+	waits   chan struct{} // holds a token when a write began to wait
 }
 
 func newTerminal(t *testing.T, w, h int) *terminal {
-	term := &terminal{em: vt.NewEmulator(w, h), written: make(chan struct{}, 1)}
+	term := &terminal{em: vt.NewEmulator(w, h), written: make(chan struct{}, 1), waits: make(chan struct{}, 1)}
 	t.Cleanup(func() { _ = term.em.InputPipe().(io.Closer).Close() }) // ends the program's reader; Emulator.Close races with it
 	return term
 }
@@ -39,6 +40,10 @@ func (t *terminal) Write(p []byte) (int, error) {
 	held := t.held
 	t.mu.Unlock()
 	if held != nil {
+		select {
+		case t.waits <- struct{}{}:
+		default:
+		}
 		<-held
 	}
 	t.mu.Lock()
