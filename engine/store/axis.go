@@ -1,5 +1,7 @@
 package store
 
+import "math/bits"
+
 // baseRungNS is the finest bucket of the time axis, 1/512 s. The ladder goes on by 2, 3, 4, 6, 8, 12 … times this, so that every rung
 // of a second and more is a whole number of buckets of at least one tier.
 const baseRungNS = second / 512
@@ -61,6 +63,9 @@ func (sn *Snapshot) axis(q Query, sel []int) axis {
 		span = newestNS - firstNS + 1
 	}
 	want := (span + columns - 1) / columns
+	if q.SpanNS <= 0 && q.NowNS == 0 && sn.fit(&a, want, columns, left, right, sel) {
+		return a
+	}
 	for rung := int64(1); ; rung = nextRung(rung) {
 		a.bucketNS = rung * baseRungNS
 		if a.bucketNS < want {
@@ -80,6 +85,23 @@ func (sn *Snapshot) axis(q Query, sel []int) axis {
 			return a
 		}
 	}
+}
+
+// fit places the columns of a whole run that does not grow: there the width need not stand still, so that it is chosen to leave few of the
+// columns empty. It is a multiple of a power of two of base rungs, of which blocks and tiers are made, and not true where they are coarser.
+func (sn *Snapshot) fit(a *axis, want, columns, left, right int64, sel []int) bool {
+	const parts = 5 // the width is 16 to 32 of these powers
+	unit := int64(baseRungNS) << max(0, bits.Len64(uint64(want/baseRungNS))-parts)
+	const tries = 4 // the ends take up to a column more than the run
+	for a.bucketNS = (want + unit - 1) / unit * unit; a.bucketNS < want+tries*unit; a.bucketNS += unit {
+		a.fromNS = floorTo(left, a.bucketNS)
+		if n := (floorTo(right, a.bucketNS) + a.bucketNS - a.fromNS) / a.bucketNS; n <= columns {
+			a.n = int(n)
+			a.tiers = sn.sources(a, sel)
+			return a.tiers != nil
+		}
+	}
+	return false
 }
 
 // bounds are the first and newest completion of the selected engines; newest is -1 before the first step.

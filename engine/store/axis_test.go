@@ -33,8 +33,9 @@ func TestAxis(t *testing.T) {
 		{"narrowest", Query{Columns: 10, SpanNS: 1}, 10, baseRungNS, newest, 0},
 		{"at a cursor", Query{Columns: 10, SpanNS: 10 * second, AtNS: wallNS + 50e9}, 10, second, wallNS + 50e9, 0},
 		{"wider than the run", Query{Columns: 10, SpanNS: 10000 * second}, 10, 1024 * second, newest, 0},
-		{"whole run", Query{Columns: 60}, 51, 2 * second, newest, 0},
-		{"whole run, cursor inside", Query{Columns: 60, AtNS: wallNS + 50e9}, 51, 2 * second, newest, 0},
+		{"whole run", Query{Columns: 60}, 59, second * 7 / 4, newest, 0},
+		{"whole run, cursor inside", Query{Columns: 60, AtNS: wallNS + 50e9}, 59, second * 7 / 4, newest, 0},
+		{"whole run that grows", Query{Columns: 60, NowNS: newest}, 51, 2 * second, newest, 0},
 		{"one column", Query{Columns: 1}, 1, 128 * second, newest, 0},
 		{"while nothing completes the picture moves on", Query{Columns: 60, SpanNS: 60 * second, NowNS: newest + 5e9}, 60, second, newest + 5e9, 0},
 		{"but keeps the newest step", Query{Columns: 60, SpanNS: 60 * second, NowNS: newest + 5000e9}, 60, second, newest + 15e9, 0},
@@ -45,6 +46,22 @@ func TestAxis(t *testing.T) {
 		}
 		if f.Live != (c.q.AtNS == 0) {
 			t.Errorf("%s: live %v", c.name, f.Live)
+		}
+	}
+}
+
+// The columns of a whole run fill the picture, however long the run and wide the picture.
+func TestWholeRunFillsThePicture(t *testing.T) {
+	for _, steps := range []int64{500, 1777, 9001, 30000} {
+		run := steady(steps)
+		for columns := 40; columns <= 240; columns += 7 {
+			f := run.Snapshot().Frame(Query{Columns: columns})
+			if n := len(f.Columns); n > columns || n*100 < columns*85 {
+				t.Errorf("%d steps: %d of %d columns", steps, n, columns)
+			}
+			if f.Span.Counts.Steps != steps {
+				t.Errorf("%d steps: %d in the columns", steps, f.Span.Counts.Steps)
+			}
 		}
 	}
 }

@@ -21,6 +21,7 @@ func (sn *Snapshot) Frame(q Query) *Frame {
 	sn.scratch.Put(w)
 	sn.addWindows(f, &a, sel)
 	sn.present(f, q, &a, sel)
+	sn.explainSilence(f, q, sel)
 	return f
 }
 

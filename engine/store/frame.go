@@ -91,6 +91,7 @@ type Instant struct {
 	Local       *record.Prefix            `json:"prefix_local"`
 	External    *record.Prefix            `json:"prefix_external"`
 	Graph       *record.Graph             `json:"graph"` // of the newest step
+	Dropped     int64                     `json:"dropped_records_before"`
 }
 
 // Rates are per second over the last RateSpanNS (shorter at the start of a run). Zero while the server is idle; Known is false before
@@ -99,8 +100,10 @@ type Rates struct {
 	Known            bool    `json:"known"`
 	StepsPerS        float64 `json:"steps_per_s"`
 	PrefillTokPerS   float64 `json:"prefill_tokens_per_s"`
-	DecodeTokPerS    float64 `json:"decode_tokens_per_s"`
-	RecomputeTokPerS float64 `json:"recompute_tokens_per_s"`
+	DecodeTokPerS    float64 `json:"decode_tokens_per_s"`     // those computed again included
+	RecomputeTokPerS float64 `json:"recompute_tokens_per_s"`  // as far as the recorder tells
+	RecomputeKnown   bool    `json:"recompute_known"`         // the recorder tells for every step what was computed again
+	NewDecodeTokPerS float64 `json:"new_decode_tokens_per_s"` // decode tokens that were not computed before; all of them unless recompute_known
 }
 
 // Quantiles of step periods in ns. All are null when N is 0. Exact says that they come from whole steps by the nearest-rank rule;
@@ -160,18 +163,21 @@ type Counts struct {
 	KVUsageMaxNS int64   `json:"kv_usage_max_ns"` // the latest time with it
 	KVUsageSum   float64 `json:"kv_usage_sum"`    // over steps, for the mean; each rounded to 2^-24
 
-	Graph         [record.GraphModes]int64 `json:"graph"` // steps by mode: unknown, NONE, PIECEWISE, FULL, other
-	GraphBucket   int64                    `json:"graph_bucket_tokens"`
-	GraphPadding  int64                    `json:"graph_padding_tokens"`
-	LocalSteps    int64                    `json:"prefix_local_steps"` // steps whose local prefix statistics are known
-	Local         record.Prefix            `json:"prefix_local"`
-	ExternalSteps int64                    `json:"prefix_external_steps"`
-	External      record.Prefix            `json:"prefix_external"`
+	Graph         GraphSteps    `json:"graph"` // steps by mode: FULL, PIECEWISE, NONE, other, unknown
+	GraphBucket   int64         `json:"graph_bucket_tokens"`
+	GraphPadding  int64         `json:"graph_padding_tokens"`
+	LocalSteps    int64         `json:"prefix_local_steps"` // steps whose local prefix statistics are known
+	Local         record.Prefix `json:"prefix_local"`
+	ExternalSteps int64         `json:"prefix_external_steps"`
+	External      record.Prefix `json:"prefix_external"`
 
 	Dropped int64 `json:"dropped"`
 	Gaps    int64 `json:"gaps"`   // steps before which steps are missing or the server restarted
 	Stalls  int64 `json:"stalls"` // periods of at least StallNS
 }
+
+// GraphSteps counts steps by the mode that they ran in. In JSON it is an object by the modes' names.
+type GraphSteps [record.GraphModes]int64
 
 // Column is one time bucket [StartNS, StartNS+BucketNS). Steps == 0 is a gap: nothing completed, drawn empty, never as zero.
 type Column struct {
@@ -179,6 +185,7 @@ type Column struct {
 	Counts    Counts    `json:"counts"`
 	Period    Quantiles `json:"period"`
 	Perturbed bool      `json:"perturbed"` // a profiler window was open in it
+	Silence   Silence   `json:"silence"`   // why no step completed in it: idle, step (one went on), missing (steps without a record), outside (of the run); "" when one did
 }
 
 // Window is a profiler window as the Layer-1 markers tell it, before its traces are looked at.

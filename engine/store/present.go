@@ -85,7 +85,7 @@ func instant(s *record.Step, timeNS, periodNS int64) Instant {
 		ScheduledRequests: s.ScheduledRequests, DecodeBatchSize: s.DecodeBatchSize, PrefillRequests: s.PrefillRequests,
 		PrefillTokens: s.PrefillTokens, DecodeTokens: s.DecodeTokens,
 		Chunks: s.Chunks, ChunkTail: s.Known(record.HasChunkTail), ContextHist: s.ContextHist, Preemptions: s.Preemptions,
-		Queues: s.Queues, KV: s.KV,
+		Queues: s.Queues, KV: s.KV, Dropped: s.DroppedBefore,
 	}
 	n.KV.Usage = finite(n.KV.Usage)
 	if periodNS >= 0 {
@@ -134,6 +134,7 @@ func (n *Instant) merge(o *Instant) {
 		n.ContextHist[i] += o.ContextHist[i]
 	}
 	n.Preemptions += o.Preemptions
+	n.Dropped += o.Dropped
 	n.Queues.Running += o.Queues.Running
 	n.Queues.Waiting += o.Queues.Waiting
 	n.Queues.Deferred += o.Queues.Deferred

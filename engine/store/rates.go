@@ -1,5 +1,7 @@
 package store
 
+import "opprof/engine/record"
+
 // rates cover the steps in (edge - RateSpanNS, edge], or since the first step where that is later: that step itself is not counted,
 // since what it took began before. Over time without steps they go down to zero.
 func (v *engineView) rates(edge int64) Rates {
@@ -24,7 +26,10 @@ func (v *engineView) rates(edge int64) Rates {
 	return c.perSecond(edge - left)
 }
 
-type rateCounts struct{ steps, prefill, decode, recompute int64 }
+type rateCounts struct {
+	steps, prefill, decode, recompute int64
+	untold                            int64 // steps that do not tell what was computed again
+}
 
 func (c *rateCounts) addBlock(b *block, left, edge int64) {
 	if b.lastNS() <= left || b.firstNS() > edge {
@@ -33,6 +38,7 @@ func (c *rateCounts) addBlock(b *block, left, edge int64) {
 	for i := b.after(left); i < b.after(edge); i++ {
 		c.steps++
 		p := &b.steps[i]
+		c.untold += 1 - one(p.has&record.HasRecompute)
 		if p.marks&markWide != 0 {
 			s := b.wideAt(i)
 			c.prefill += s.PrefillTokens
@@ -58,6 +64,7 @@ func (c *rateCounts) addTier(v *engineView, left, edge int64) bool {
 			c.prefill += r.Counts.PrefillTokens
 			c.decode += r.Counts.DecodeTokens
 			c.recompute += r.Counts.RecomputeTokens
+			c.untold += r.Counts.Steps - r.Counts.RecomputeSteps
 		})
 		return true
 	}
@@ -71,14 +78,16 @@ func (c *rateCounts) perSecond(ns int64) Rates {
 	s := float64(ns) / second
 	return Rates{
 		Known: true, StepsPerS: float64(c.steps) / s, PrefillTokPerS: float64(c.prefill) / s, DecodeTokPerS: float64(c.decode) / s,
-		RecomputeTokPerS: float64(c.recompute) / s,
+		RecomputeTokPerS: float64(c.recompute) / s, RecomputeKnown: c.untold == 0, NewDecodeTokPerS: float64(max(0, c.decode-c.recompute)) / s,
 	}
 }
 
 func (r *Rates) add(o *Rates) {
+	r.RecomputeKnown = (r.RecomputeKnown || !r.Known) && (o.RecomputeKnown || !o.Known) && (r.Known || o.Known)
 	r.Known = r.Known || o.Known
 	r.StepsPerS += o.StepsPerS
 	r.PrefillTokPerS += o.PrefillTokPerS
 	r.DecodeTokPerS += o.DecodeTokPerS
 	r.RecomputeTokPerS += o.RecomputeTokPerS
+	r.NewDecodeTokPerS += o.NewDecodeTokPerS
 }
