@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
 		"opprof":     func() { os.Exit(int(Main(scriptEnv()))) },
 		"fakepython": func() { os.Exit(fakeserver.Main()) },
+		"load":       func() { os.Exit(load(os.Args[1])) },
 	})
 }
 
@@ -76,13 +77,22 @@ func TestScripts(t *testing.T) {
 			env.Setenv("OPPROF_RUNS", filepath.Join(env.WorkDir, "runs"))
 			env.Setenv("OPPROF_TIME_ZONE", "utc")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
+			env.Setenv(pythonVariable, os.Getenv(pythonVariable))
+			repository, err := filepath.Abs("..")
+			if err != nil {
+				return err
+			}
+			env.Setenv("REPOSITORY", repository)
 			return os.MkdirAll(filepath.Join(env.WorkDir, "tmp"), 0o700)
 		},
 		Condition: func(name string) (bool, error) {
-			if name != "root" {
-				return false, fmt.Errorf("unknown condition %q", name)
+			switch name {
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "vllm":
+				return os.Getenv(pythonVariable) != "", nil
 			}
-			return os.Geteuid() == 0, nil
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":     exits,
