@@ -19,16 +19,16 @@ import atexit
 import contextlib
 import errno
 import functools
-import math
 import os
 import sys
 import threading
 import time
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections import deque
+from collections.abc import Iterator
 from itertools import accumulate, repeat
 from multiprocessing.util import Finalize
-from operator import add, attrgetter, mul, sub
+from operator import attrgetter, mul, sub
 from time import monotonic_ns, time_ns
 from typing import Any
 
@@ -54,11 +54,11 @@ FLUSH_BYTES = 1 << 20
 FLUSH_SECONDS = 0.25
 JOIN_SECONDS = 5.0
 # The writer shares the GIL with the serving thread: it encodes a few lines at a
-# time, some 150 us, and then stands aside long enough for a waiter to run.
+# time, some 100 us, and then stands aside long enough for a waiter to run.
 BURST_LINES = 32
 BURST_PAUSE_SECONDS = 0.0005
 COST_UNIT_NS = 100
-NEVER = math.inf
+NEVER = sys.maxsize
 
 LOOKUPS = ["requests", "queries", "hits"]
 LOOKUPS += [f"preempted_{name}" for name in LOOKUPS]
@@ -190,7 +190,7 @@ class StepRecorder:
         self._lengths: list[int] = []  # sorted, without the growth since then
         self._growth = 0
         self._cuts: list[int] = []  # how many lengths are within each edge
-        self._crossings: list[float] = []  # at what growth one more is past it
+        self._crossings: list[int] = []  # at what growth one more is past it
         self._next_crossing = NEVER
         self._last_step = 0
         self._closed = False
@@ -327,8 +327,8 @@ class StepRecorder:
         )
 
     def _lookups(self) -> tuple[tuple, tuple]:
-        """Lookups since vLLM last reset its counters: requests without a lookup
-        leave all of them as they are."""
+        """The prefix-cache counters, local and external. vLLM starts new ones from
+        time to time, and each lookup in them counts one more request."""
         external = self._scheduler.connector_prefix_cache_stats
         return (
             lookup_counters(self._kv_cache.prefix_cache_stats),
@@ -367,24 +367,24 @@ class StepRecorder:
     def _cross_edges(self) -> None:
         """Count the lengths that have just grown past an edge in the bin above."""
         self._context_bins = bins = self._context_bins.copy()  # one is in a record
-        lengths, growth = self._lengths, self._growth
-        for i, crossing in enumerate(self._crossings):
-            if crossing == growth:
-                edge, cut = CONTEXT_EDGES[i], self._cuts[i]
-                while cut and lengths[cut - 1] + growth > edge:
-                    cut -= 1
-                    bins[i] -= 1
-                    bins[i + 1] += 1
-                self._cuts[i] = cut
-                self._crossings[i] = crossing_growth(edge, lengths, cut)
-        self._next_crossing = min(self._crossings)
+        lengths, growth, crossings = self._lengths, self._growth, self._crossings
+        while self._next_crossing == growth:
+            i = crossings.index(growth)
+            edge, cut = CONTEXT_EDGES[i] - growth, self._cuts[i]
+            while cut and lengths[cut - 1] > edge:
+                cut -= 1
+                bins[i] -= 1
+                bins[i + 1] += 1
+            self._cuts[i] = cut
+            crossings[i] = crossing_growth(CONTEXT_EDGES[i], lengths, cut)
+            self._next_crossing = min(crossings)
 
-    def _count_contexts(self, lengths: list[int], growth: int) -> None:
-        """Count each of the lengths plus growth."""
+    def _count_contexts(self, lengths: list[int]) -> None:
+        """Count the lengths that grow by one token in this step."""
         lengths.sort()
-        cuts = [bisect_right(lengths, edge - growth) for edge in CONTEXT_EDGES]
+        cuts = [bisect_left(lengths, edge) for edge in CONTEXT_EDGES]
         self._context_bins = list(map(sub, [*cuts, len(lengths)], [0, *cuts]))
-        self._lengths, self._growth, self._cuts = lengths, growth, cuts
+        self._lengths, self._growth, self._cuts = lengths, 1, cuts
 
     def _compose(self, output) -> None:
         """Count the step's requests, tokens, chunks and context lengths."""
@@ -398,24 +398,26 @@ class StepRecorder:
             self._reached.pop(name, None)
             self._refill.pop(name, None)
 
-        lengths = [request.num_computed_tokens for request in new]
-        lengths += cached.num_computed_tokens
-        if total == count:
-            self._count_contexts(lengths, 1)
-        else:
-            names = [request.req_id for request in new] + cached.req_ids
-            self._count_contexts(list(map(add, lengths, map(tokens.get, names))), 0)
-
         # Like vLLM, call a request prefill while it is new or has no output.
         prefills = [(request.req_id, False) for request in new]
-        if 0 in cached.num_output_tokens:
-            requests = self._scheduler.requests
-            prefills += [
-                # The mark outlives a preemption, after which all starts again.
-                (name, requests[name].is_prefill_chunk and name not in resumed)
-                for name, outputs in zip(cached.req_ids, cached.num_output_tokens)
-                if outputs == 0
-            ]
+        places = list(range(len(new)))
+        for i in places_of(0, cached.num_output_tokens):
+            # The mark outlives a preemption, after which all starts again.
+            name = cached.req_ids[i]
+            was_chunk = self._scheduler.requests[name].is_prefill_chunk
+            prefills.append((name, was_chunk and name not in resumed))
+            places.append(len(new) + i)
+
+        lengths = [request.num_computed_tokens for request in new]
+        lengths += cached.num_computed_tokens
+        further = [tokens[name] - 1 for name, _ in prefills]
+        if total - count == sum(further):  # one token for each of the others
+            for place, more in zip(places, further):
+                lengths[place] += more
+        else:
+            names = [request.req_id for request in new] + cached.req_ids
+            lengths = [n + tokens[name] - 1 for name, n in zip(names, lengths)]
+        self._count_contexts(lengths)
         recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
         chunks = self._count_chunks(prefills, tokens) if prefills else NO_CHUNKS
         self._composition = (
@@ -727,11 +729,18 @@ def describe_graph(graph) -> Graph:
     )
 
 
+def places_of(value: int, values: list[int]) -> Iterator[int]:
+    place = -1
+    for _ in range(values.count(value)):
+        place = values.index(value, place + 1)
+        yield place
+
+
 def differences(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(map(sub, after, before))
 
 
-def crossing_growth(edge: int, lengths: list[int], cut: int) -> float:
+def crossing_growth(edge: int, lengths: list[int], cut: int) -> int:
     """The growth that takes the longest of the first cut lengths past the edge."""
     return edge + 1 - lengths[cut - 1] if cut else NEVER
 

@@ -62,6 +62,7 @@ MODEL = {
     "vocab_size": 512,
     "max_position_embeddings": 262144,
 }
+TIMES = ("submit_wall", "submit_mono", "complete_mono")
 KINDS = ("first", "middle", "final", "unsplit")
 GRAPH = CUDAGraphStat(
     num_unpadded_tokens=3, num_padded_tokens=4, num_paddings=1, runtime_mode="FULL"
@@ -337,6 +338,74 @@ def test_file_holds_every_step_between_header_and_footer(engine, batches):
     assert footer["dropped"] == 0
     assert footer["foreground_ns"]["n"] == len(steps)
     assert driven.scheduler.opprof is None
+
+
+LINE = (
+    '{"schema":1,"engine_id":"dp0-pid%d","step_index":2,"submit_wall_ns":%d,'
+    '"submit_mono_ns":%d,"complete_mono_ns":%d,"model_executed":true,'
+    '"scheduled_requests":2,"decode_batch_size":1,"prefill_requests":1,'
+    '"prefill_tokens":150,"decode_tokens":1,"resumed_requests":0,'
+    '"recompute_tokens":0,"chunked_prefill":{"first":0,"middle":0,"final":0,'
+    '"unsplit":1,"tokens":150,"chunk_size_hist":[0,0,0,0,1,0,0,0,0],'
+    '"chunk_tail_hist":[0,0,0,0],"unsplit_tokens":150},'
+    '"context_length_hist":[1,1,0,0,0,0,0,0,0,0,0,0],"preemptions":0,'
+    '"queues":{"running":2,"waiting":0,"deferred":0},"kv":{"total_blocks":20,'
+    '"free_blocks":9,"used_blocks":11,"usage":0.55},"prefix":{"local":{'
+    '"requests":1,"queries":150,"hits":0,"preempted_requests":0,'
+    '"preempted_queries":0,"preempted_hits":0},"external":null},"cudagraph":{'
+    '"hit":true,"runtime_mode":"FULL","unpadded_tokens":3,"bucket_tokens":4,'
+    '"padding_tokens":1},"moe_expert_load":null,"dropped_records_before":0}\n'
+)
+
+
+def test_lines_are_written_letter_by_letter_as_readers_expect(engine):
+    driven = engine(blocks=21, caching=True)
+    driven.add("a", 10)
+    driven.step()
+    driven.add("b", 150)
+    driven.step(GRAPH)
+    step = driven.steps()[1]
+    with open(driven.recorder._writer._path) as file:
+        line = file.readlines()[2]
+    times = (step[f"{name}_ns"] for name in TIMES)
+    assert line == LINE % (os.getpid(), *times)
+
+
+def vary(value, rng):
+    """The same members with other numbers."""
+    if isinstance(value, dict):
+        return {name: vary(member, rng) for name, member in value.items()}
+    if isinstance(value, list):
+        return [vary(member, rng) for member in value]
+    return rng.randrange(1 << rng.randrange(63)) if type(value) is int else value
+
+
+def test_encoded_steps_equal_the_plain_dict():
+    for seed in range(200):
+        rng = random.Random(seed)
+        line = vary(json.loads(LINE % (1, 2, 3, 4)), rng)
+        line |= {"schema": 1, "model_executed": rng.random() < 0.5}
+        kv = line["kv"]
+        total = kv["total_blocks"]
+        kv["free_blocks"] = free = rng.randrange(total + 1)
+        kv["used_blocks"] = total - free
+        kv["usage"] = 1.0 - free / total if total else 0.0
+        if rng.random() < 0.5:
+            external = vary(dict.fromkeys(opprof.LOOKUPS, 0), rng)
+            line |= {"prefix": {"local": None, "external": external}}
+        graph = None
+        if rng.random() < 0.5:
+            line["cudagraph"] = None
+        else:
+            hit, mode, *sizes = line["cudagraph"].values()
+            graph = CUDAGraphStat(*sizes, runtime_mode=mode)
+        values = list(line.values())
+        composition = [*values[6:14], opprof.Chunks(**line["chunked_prefill"])]
+        step = (*values[2:5], composition, *values[15:17], *line["queues"].values())
+        step += free, opprof.Prefix(**line["prefix"])
+        encode_step = opprof.StepEncoder(line["engine_id"], total)
+        text = encode_step((step, values[5], graph, 0), values[-1])
+        assert text == opprof.encode(line)
 
 
 def chunks(step):
