@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -28,6 +29,7 @@ type terminal struct {
 	before  *term.State
 	screen  *emulator
 	bytes   atomic.Int64
+	raw     bytes.Buffer  // all of them; to be read when shown is closed
 	shown   chan struct{} // closed when the program's output has ended
 	fresh   chan struct{} // has a value when the screen may have changed
 	exited  chan error
@@ -52,6 +54,12 @@ func (e *emulator) text() string {
 	return e.vt.String()
 }
 
+func (e *emulator) resize(columns, rows int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.vt.Resize(columns, rows)
+}
+
 // modes are whether the alternate screen is shown and the cursor is hidden.
 func (e *emulator) modes() (alternate, hidden bool) {
 	e.mu.Lock()
@@ -61,6 +69,12 @@ func (e *emulator) modes() (alternate, hidden bool) {
 
 // startTerminal starts opprof. TestMain has put this test binary into the PATH under that name.
 func startTerminal(t testing.TB, columns, rows int, args ...string) *terminal {
+	t.Helper()
+	return startCommand(t, columns, rows, nil, append([]string{"opprof"}, args...)...)
+}
+
+// startCommand starts a command line with further variables in its environment.
+func startCommand(t testing.TB, columns, rows int, environ []string, line ...string) *terminal {
 	t.Helper()
 	master, slave, err := pty.Open()
 	if err != nil {
@@ -77,8 +91,9 @@ func startTerminal(t testing.TB, columns, rows int, args ...string) *terminal {
 		t: t, master: master, slave: slave, before: before, screen: &emulator{vt: vt.NewEmulator(columns, rows)}, temp: t.TempDir(),
 		shown: make(chan struct{}), fresh: make(chan struct{}, 1), exited: make(chan error, 1),
 	}
-	x.command = exec.Command("opprof", args...)
+	x.command = exec.Command(line[0], line[1:]...)
 	x.command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + x.temp, "TMPDIR=" + x.temp, "TERM=xterm-256color", "LANG=C.UTF-8", "OPPROF_TIME_ZONE=utc"}
+	x.command.Env = append(x.command.Env, environ...)
 	x.command.Stdin, x.command.Stdout, x.command.Stderr = slave, slave, slave
 	x.command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := x.command.Start(); err != nil {
@@ -98,6 +113,7 @@ func (x *terminal) show() {
 	for {
 		n, err := x.master.Read(buf)
 		x.bytes.Add(int64(n))
+		x.raw.Write(buf[:n])
 		x.screen.write(buf[:n])
 		select {
 		case x.fresh <- struct{}{}:

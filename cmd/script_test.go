@@ -23,9 +23,10 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(leakChecked{m}, map[string]func(){
-		"opprof":     func() { os.Exit(int(Main(scriptEnv()))) },
-		"fakepython": func() { os.Exit(fakeserver.Main()) },
-		"load":       func() { os.Exit(load(os.Args[1])) },
+		"opprof":        func() { os.Exit(int(Main(scriptEnv()))) },
+		"opprof-broken": func() { os.Exit(int(brokenMain(OS()))) },
+		"fakepython":    func() { os.Exit(fakeserver.Main()) },
+		"load":          func() { os.Exit(load(os.Args[1])) },
 	})
 }
 
