@@ -72,6 +72,7 @@ const (
 // Windows are the settings by which a server's windows are judged.
 func Windows(s serverconf.Server) window.Settings {
 	w := window.Defaults()
+	w.Ranks = s.Ranks()
 	w.MaxIterations = int64(s.Profiler.Iterations)
 	if s.Profiler.Schedule == serverconf.ScheduleTorch {
 		w.MaxIterations, w.Skip, w.OneOnly = torchActive, torchSkip, true

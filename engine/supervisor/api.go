@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opprof/engine/control"
+	"opprof/engine/journal"
 )
 
 // clients are the open event streams: who reads on holds the run.
@@ -119,7 +120,7 @@ func (s *Supervisor) getEvents(w http.ResponseWriter, r *http.Request) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for {
-		var lines [][]byte
+		var lines []journal.Entry
 		var last bool
 		ok := s.ask(r.Context(), func() {
 			lines, after, last = s.ledger.after(after), s.ledger.lastSeq, s.clients.closing
@@ -141,9 +142,9 @@ func (s *Supervisor) getEvents(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func send(w http.ResponseWriter, out *http.ResponseController, lines [][]byte) bool {
+func send(w http.ResponseWriter, out *http.ResponseController, lines []journal.Entry) bool {
 	for _, line := range lines {
-		if _, err := w.Write(append(line[:len(line):len(line)], '\n')); err != nil {
+		if _, err := w.Write(append(line.Raw[:len(line.Raw):len(line.Raw)], '\n')); err != nil {
 			return false
 		}
 	}

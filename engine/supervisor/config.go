@@ -138,6 +138,7 @@ type (
 		PGID      int      `json:"pgid"`
 		StartTime uint64   `json:"starttime"`
 		Argv      []string `json:"argv"`
+		Cgroup    string   `json:"cgroup,omitempty"`
 		Adopted   bool     `json:"adopted,omitempty"`
 	}
 	stateEvent struct {

@@ -2,6 +2,8 @@ package supervisor
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 
 	"opprof/engine/journal"
 )
@@ -12,7 +14,7 @@ type ledger struct {
 	journal *journal.Journal
 	waiting []pending
 	writing bool
-	lines   [][]byte // on disk, oldest first
+	lines   []journal.Entry // on disk, oldest first
 	lastSeq int64
 	failed  error
 	readers map[chan struct{}]bool // woken when there are more lines
@@ -27,11 +29,7 @@ type pending struct {
 }
 
 func newLedger(j *journal.Journal, found *journal.Replay) ledger {
-	l := ledger{journal: j, readers: map[chan struct{}]bool{}, lastSeq: found.Last().Seq}
-	for _, e := range found.Entries {
-		l.lines = append(l.lines, e.Raw)
-	}
-	return l
+	return ledger{journal: j, readers: map[chan struct{}]bool{}, lastSeq: found.Last().Seq, lines: found.Entries}
 }
 
 // add queues an event.
@@ -95,7 +93,7 @@ func write(j *journal.Journal, batch []pending) outcome {
 func (l *ledger) settle(batch []pending, out outcome) {
 	l.writing = false
 	for _, e := range out.entries {
-		l.lines = append(l.lines, e.Raw)
+		l.lines = append(l.lines, e)
 		l.lastSeq = e.Seq
 	}
 	if out.err != nil && l.failed == nil {
@@ -127,10 +125,10 @@ func (l *ledger) wake() {
 	}
 }
 
-// after are the lines behind a sequence number. Sequence numbers are contiguous, so the newest line's number tells where to begin.
-func (l *ledger) after(seq int64) [][]byte {
-	behind := min(max(l.lastSeq-seq, 0), int64(len(l.lines)))
-	return l.lines[int64(len(l.lines))-behind:]
+// after are the lines behind a sequence number.
+func (l *ledger) after(seq int64) []journal.Entry {
+	i, _ := slices.BinarySearchFunc(l.lines, seq+1, func(e journal.Entry, want int64) int { return cmp.Compare(e.Seq, want) })
+	return l.lines[i:]
 }
 
 func (l *ledger) idle() bool { return !l.writing && len(l.waiting) == 0 }

@@ -44,6 +44,13 @@ func Stand(dir string) (Standing, error) {
 	for _, w := range last.windows {
 		s.Status.Windows = append(s.Status.Windows, w.Window)
 	}
+	switch {
+	case s.Status.State != "":
+	case s.Supervised:
+		s.Status.State = control.Starting
+	default:
+		s.Status.State, s.Status.Reason = control.Dead, "its supervisor ended before it had started the server"
+	}
 	if found.Bad > 0 {
 		s.Status.Remarks = append(s.Status.Remarks, found.FirstBad)
 	}

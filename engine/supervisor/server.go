@@ -76,14 +76,21 @@ func selfIdentity() process.Identity {
 func (s *Supervisor) spawn() {
 	c := s.config.Command
 	removeStale(s.config.Address.Socket)
-	p, err := process.Start(process.Spec{Argv: c.Argv, Env: c.Env, Dir: c.Dir, Inherit: c.Inherit, Mark: s.config.mark(),
-		Log: filepath.Join(s.config.Dir, rundir.ServerLogName)}, journal.BootID())
+	group, _ := process.NewCgroup("opprof-" + s.config.ID) // without one, group and mark must do
+	spec := process.Spec{Argv: c.Argv, Env: c.Env, Dir: c.Dir, Inherit: c.Inherit, Mark: s.config.mark(), Cgroup: group,
+		Log: filepath.Join(s.config.Dir, rundir.ServerLogName)}
+	p, err := process.Start(spec, journal.BootID())
+	if err != nil && group != "" { // some machines let a group be made and nothing be born in it
+		process.Family{Cgroup: group}.RemoveCgroup()
+		spec.Cgroup = ""
+		p, err = process.Start(spec, journal.BootID())
+	}
 	if err != nil {
 		s.gone(err.Error())
 		return
 	}
 	s.adopted(p)
-	s.record(eventSpawned, spawnedEvent{PID: p.Leader.PID, PGID: p.Leader.PID, StartTime: p.Leader.StartTime, Argv: c.Argv})
+	s.record(eventSpawned, spawnedEvent{PID: p.Leader.PID, PGID: p.Leader.PID, StartTime: p.Leader.StartTime, Argv: c.Argv, Cgroup: p.Cgroup})
 	s.papers.manifest.Argv = c.Argv
 	s.do(func(ctx context.Context) func() {
 		all, err := process.GPUs(ctx)
@@ -241,6 +248,9 @@ func reap(ctx context.Context, t Timing, p *process.Server, baseline []process.G
 			}
 		}
 		<-poll.C
+	}
+	if len(r.left) == 0 {
+		p.RemoveCgroup()
 	}
 	if baseline == nil {
 		return r

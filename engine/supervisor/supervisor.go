@@ -11,6 +11,7 @@ import (
 
 	"opprof/engine/control"
 	"opprof/engine/journal"
+	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/vllm"
 )
@@ -74,6 +75,7 @@ func Run(ctx context.Context, c Config) error {
 	s := &Supervisor{config: c, clock: newSteady(c.Clock), client: vllm.NewClient(c.Address), inbox: make(chan func()), quit: make(chan struct{}),
 		ctx: work, drainLog: make(chan chan<- struct{}), ledger: newLedger(j, found)}
 	s.windows = newWindows(c.Window)
+	s.engines.ranks = c.Window.Ranks
 	s.start = newStart(s.clock.now())
 	s.papers = papers{manifest: c.Manifest}
 	s.view = view{state: control.Starting, sinceNS: s.clock.now()}
@@ -219,14 +221,14 @@ func (s *Supervisor) takeSteps(batch []seen) {
 	c := s.windows.controller
 	for i := range batch {
 		one := &batch[i]
-		switch {
-		case one.header.EngineID != "":
+		switch one.kind {
+		case record.KindHeader:
 			s.engines.takeHeader(one.header)
 			c.Expect(s.engines.ranks)
 			s.papers.dirty = true
-		case one.profile.EngineID != "":
+		case record.KindProfile:
 			s.carryOut(c.Marker(now, s.clock.at(one.profile.MonoNS), &one.profile))
-		default:
+		case record.KindStep:
 			s.engines.takeStep(min(now, s.clock.at(one.step.CompleteMonoNS)), &one.step)
 			s.carryOut(c.Step(now, &one.step, one.periodNS))
 		}

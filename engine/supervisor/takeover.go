@@ -104,22 +104,23 @@ func (s *Supervisor) takeOver(last past) {
 			s.gone("its supervisor was killed before it had started the server")
 			return
 		}
-		s.adopt(id, boot, last)
+		s.adopt(process.Family{Leader: id, Mark: s.config.mark()}, boot, last)
 	case last.boot != boot:
 		s.gone("the machine was restarted while the run was open")
 	default:
-		s.adopt(process.Identity{PID: last.spawned.PID, StartTime: last.spawned.StartTime, BootID: last.boot}, boot, last)
+		leader := process.Identity{PID: last.spawned.PID, StartTime: last.spawned.StartTime, BootID: last.boot}
+		s.adopt(process.Family{Leader: leader, Mark: s.config.mark(), Cgroup: last.spawned.Cgroup}, boot, last)
 	}
 }
 
-func (s *Supervisor) adopt(id process.Identity, boot string, last past) {
-	p, err := process.Adopt(id, s.config.mark(), boot)
+func (s *Supervisor) adopt(f process.Family, boot string, last past) {
+	p, err := process.Adopt(f, boot)
 	if err != nil {
-		s.sweep(id, err)
+		s.sweep(f, err)
 		return
 	}
 	s.adopted(p)
-	s.record(eventSpawned, spawnedEvent{PID: id.PID, PGID: id.PID, StartTime: id.StartTime, Argv: s.config.Command.Argv, Adopted: true})
+	s.record(eventSpawned, spawnedEvent{PID: f.Leader.PID, PGID: f.Leader.PID, StartTime: f.Leader.StartTime, Argv: s.config.Command.Argv, Cgroup: f.Cgroup, Adopted: true})
 	s.papers.manifest.Argv = s.config.Command.Argv
 	s.remark("the run was taken over from a supervisor that was killed: the server's exit code will not be known")
 	s.health.ready = last.ready
@@ -162,14 +163,13 @@ func (s *Supervisor) restoreWindows(taken []window.Taken) {
 }
 
 // sweep ends what a server that is gone has left.
-func (s *Supervisor) sweep(id process.Identity, why error) {
-	family := process.Family{Leader: id, Mark: s.config.mark()}
-	left := family.Members()
+func (s *Supervisor) sweep(f process.Family, why error) {
+	left := f.Kill()
 	for _, m := range left {
 		s.record(eventSignal, signalEvent{Signal: "SIGKILL", PID: m.PID})
 	}
-	family.Kill()
-	word := fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", id.PID, why)
+	f.RemoveCgroup()
+	word := fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", f.Leader.PID, why)
 	if len(left) > 0 {
 		word += fmt.Sprintf("; %d processes that it left were killed", len(left))
 	}

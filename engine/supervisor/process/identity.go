@@ -81,11 +81,13 @@ func parseStat(text []byte) (stat, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// Family is what all processes of a server have in common: the group that its first process leads, and a mark in the environment that
-// those carry which have left the group. Programs that rename themselves may overwrite their environment: neither is enough alone.
+// Family is what all processes of a server have in common: a control group where there is one, the process group that the first leads, and
+// a mark in the environment that those carry which have left it. Programs that rename themselves may overwrite their environment: none is
+// enough alone.
 type Family struct {
 	Leader Identity
 	Mark   string // KEY=value; "" is none
+	Cgroup string // folder of the control group; "" is none
 }
 
 // Members are the live processes of a family, this process left out. Zombies hold nothing and are left out too.
@@ -94,7 +96,10 @@ func (f Family) Members() []Identity {
 	if err != nil {
 		return nil
 	}
-	group := f.group()
+	group, inside := f.group(), map[int]bool{}
+	for _, pid := range cgroupMembers(f.Cgroup) {
+		inside[pid] = true
+	}
 	var out []Identity
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
@@ -105,7 +110,7 @@ func (f Family) Members() []Identity {
 		if err != nil || s.state == 'Z' || s.state == 'X' {
 			continue
 		}
-		if (group > 0 && s.group == group && s.startTime >= f.Leader.StartTime) || (f.Mark != "" && hasEnvironment(pid, f.Mark)) {
+		if inside[pid] || (group > 0 && s.group == group && s.startTime >= f.Leader.StartTime) || (f.Mark != "" && hasEnvironment(pid, f.Mark)) {
 			out = append(out, Identity{PID: pid, StartTime: s.startTime, BootID: f.Leader.BootID})
 		}
 	}

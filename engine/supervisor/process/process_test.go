@@ -127,14 +127,14 @@ func TestAnAdoptedServer(t *testing.T) {
 	p := spawn(t, "M=2", "read x < /dev/zero; sleep 1000")
 	other := p.Leader
 	other.StartTime++
-	if _, err := Adopt(other, "M=2", journal.BootID()); !errors.Is(err, ErrGone) {
+	if _, err := Adopt(Family{Leader: other, Mark: "M=2"}, journal.BootID()); !errors.Is(err, ErrGone) {
 		t.Errorf("a stranger was adopted: %v", err)
 	}
-	a, err := Adopt(p.Leader, "M=2", journal.BootID())
+	a, err := Adopt(p.Family, journal.BootID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	released, err := Adopt(p.Leader, "M=2", journal.BootID())
+	released, err := Adopt(p.Family, journal.BootID())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,4 +191,42 @@ func TestGPUs(t *testing.T) {
 			t.Errorf("%q gave %+v", bad, g)
 		}
 	}
+}
+
+func TestOwnCgroup(t *testing.T) {
+	unified := "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct{ name, mounts, own, want string }{
+		{"unified", unified, "0::/user.slice/a\n", "/sys/fs/cgroup/user.slice/a"},
+		{"hybrid", "30 23 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", "9:pids:/\n0::/\n", "/sys/fs/cgroup/unified"},
+		{"a container's part", "30 23 0:26 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/docker/x/y\n", "/sys/fs/cgroup/y"},
+		{"outside of the mount", "30 23 0:26 /docker/x /sys/fs/cgroup rw - cgroup2 cgroup rw\n", "0::/../z\n", ""},
+		{"version 1 alone", "30 23 0:26 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n", "9:pids:/\n", ""},
+		{"nothing", "", "", ""},
+	} {
+		got, err := ownCgroup(c.mounts, c.own)
+		if got != c.want || (err == nil) != (c.want != "") {
+			t.Errorf("%s: %q, %v", c.name, got, err)
+		}
+	}
+}
+
+// TestNothingLeavesItsCgroup: a process without mark and group is still found and killed.
+func TestNothingLeavesItsCgroup(t *testing.T) {
+	group, err := NewCgroup("opprof-test-" + strconv.Itoa(os.Getpid()))
+	if err != nil {
+		t.Skip(err)
+	}
+	p, err := Start(Spec{Argv: []string{"sh", "-c", "setsid env -i sleep 1000 & wait"}, Env: os.Environ(), Log: filepath.Join(t.TempDir(), "log"),
+		Mark: "M=3", Cgroup: group}, journal.BootID())
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "two processes", func() bool { return len(p.Members()) == 2 })
+	until(t, "killed", func() bool { return len(p.Kill()) == 0 })
+	<-p.Exited()
+	until(t, "removed", func() bool {
+		p.RemoveCgroup()
+		_, err := os.Stat(group)
+		return err != nil
+	})
 }

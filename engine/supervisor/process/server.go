@@ -19,6 +19,7 @@ type Spec struct {
 	Log     string     // appended to by the server itself: a supervisor that goes takes no pipe with it
 	Inherit []*os.File // open in the server too, from descriptor 3 on
 	Mark    string     // KEY=value, added to the environment
+	Cgroup  string     // folder of a control group to be born in; "" is none
 }
 
 // Exit is how a process ended. Known is false for one that this process did not start: the system tells its parent alone.
@@ -61,11 +62,19 @@ func Start(s Spec, bootID string) (*Server, error) {
 	}
 	cmd := &exec.Cmd{Path: path, Args: s.Argv, Env: append(s.Env[:len(s.Env):len(s.Env)], s.Mark), Dir: s.Dir, Stdout: log, Stderr: log,
 		ExtraFiles: s.Inherit, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	if s.Cgroup != "" {
+		group, err := os.Open(s.Cgroup)
+		if err != nil {
+			return nil, fmt.Errorf("cannot start the server: %w", err)
+		}
+		defer group.Close()
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(group.Fd())
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("cannot start the server: %w", err)
 	}
 	p := &Server{exited: make(chan struct{})}
-	p.Mark = s.Mark
+	p.Mark, p.Cgroup = s.Mark, s.Cgroup
 	// The process cannot be reaped before Wait below, so its number is still its own.
 	if p.Leader, err = Identify(cmd.Process.Pid, bootID); err != nil {
 		p.Leader = Identity{PID: cmd.Process.Pid, BootID: bootID}
@@ -96,7 +105,8 @@ func (p *Server) end(e Exit) {
 }
 
 // Adopt watches a server that another process started. It fails with ErrGone if that very process no longer runs.
-func Adopt(id Identity, mark, bootID string) (*Server, error) {
+func Adopt(f Family, bootID string) (*Server, error) {
+	id := f.Leader
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
 	if errors.Is(err, unix.ESRCH) {
 		return nil, ErrGone
@@ -109,7 +119,7 @@ func Adopt(id Identity, mark, bootID string) (*Server, error) {
 		return nil, errors.Join(ErrGone, file.Close())
 	}
 	p := &Server{exited: make(chan struct{}), pidfd: file}
-	p.Leader, p.Mark = id, mark
+	p.Family = f
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot watch process %d: %w", id.PID, err), file.Close())
@@ -150,6 +160,7 @@ func (p *Server) Terminate() error { return p.Leader.signal(unix.SIGTERM) }
 // Kill ends what is left of the family and returns it.
 func (f Family) Kill() []Identity {
 	members := f.Members()
+	killCgroup(f.Cgroup)
 	for _, m := range members {
 		_ = m.signal(unix.SIGKILL) // one that has gone meanwhile is what was wanted
 	}
