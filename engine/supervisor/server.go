@@ -76,7 +76,7 @@ func selfIdentity() process.Identity {
 func (s *Supervisor) spawn() {
 	c := s.config.Command
 	removeStale(s.config.Address.Socket)
-	group, _ := process.NewCgroup("opprof-" + s.config.ID) // without one, group and mark must do
+	group, _ := process.NewCgroup(s.cgroup()) // without one, group and mark must do
 	spec := process.Spec{Argv: c.Argv, Env: c.Env, Dir: c.Dir, Inherit: c.Inherit, Mark: s.config.mark(), Cgroup: group,
 		Log: filepath.Join(s.config.Dir, rundir.ServerLogName)}
 	p, err := process.Start(spec, journal.BootID())
@@ -97,6 +97,9 @@ func (s *Supervisor) spawn() {
 		return func() { s.tookGPUs(all, err) }
 	})
 }
+
+// cgroup is the name of the server's control group.
+func (s *Supervisor) cgroup() string { return "opprof-" + s.config.ID }
 
 // removeStale removes the socket of a server that was killed: the next one could not listen there. One that is answered stays.
 func removeStale(socket string) {
@@ -197,7 +200,7 @@ func (s *Supervisor) serverExited() {
 	if !v.asked {
 		v.stopping = "the server has ended; its other processes are being looked for"
 	}
-	timing, baseline, family := s.config.Timing, v.baseline, v.process
+	timing, baseline, family := s.config.Timing, v.baseline, v.process.Family
 	s.do(func(ctx context.Context) func() {
 		r := reap(ctx, timing, family, baseline)
 		s.readLog(ctx)
@@ -230,7 +233,7 @@ type remains struct {
 // reapGrace is what processes get to end by themselves once the first one has.
 const reapGrace = 2 * time.Second
 
-func reap(ctx context.Context, t Timing, p *process.Server, baseline []process.GPU) remains {
+func reap(ctx context.Context, t Timing, p process.Family, baseline []process.GPU) remains {
 	var r remains
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()

@@ -156,6 +156,7 @@ func writeSummary(runDir string, s Summary) error {
 	}
 	return rundir.WriteAtomic(filepath.Join(dir, "summary.json"), func(w io.Writer) error {
 		e := json.NewEncoder(w)
+		e.SetEscapeHTML(false) // expressions are to be read
 		e.SetIndent("", "  ")
 		return e.Encode(s)
 	})

@@ -2,9 +2,11 @@ package supervisor
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"opprof/engine/control"
 	"opprof/engine/journal"
@@ -104,7 +106,8 @@ func (s *Supervisor) takeOver(last past) {
 			s.gone("its supervisor was killed before it had started the server")
 			return
 		}
-		s.adopt(process.Family{Leader: id, Mark: s.config.mark()}, boot, last)
+		group, _ := process.NewCgroup(s.cgroup()) // the one that it was born in, if it was
+		s.adopt(process.Family{Leader: id, Mark: s.config.mark(), Cgroup: group}, boot, last)
 	case last.boot != boot:
 		s.gone("the machine was restarted while the run was open")
 	default:
@@ -164,16 +167,23 @@ func (s *Supervisor) restoreWindows(taken []window.Taken) {
 
 // sweep ends what a server that is gone has left.
 func (s *Supervisor) sweep(f process.Family, why error) {
-	left := f.Kill()
-	for _, m := range left {
+	s.server.stopping = "the server has ended; its other processes are being looked for"
+	timing := s.config.Timing
+	s.do(func(ctx context.Context) func() {
+		r := reap(ctx, timing, f, nil)
+		return func() { s.swept(f, why, r) }
+	})
+}
+
+func (s *Supervisor) swept(f process.Family, why error, r remains) {
+	for _, m := range r.killed {
 		s.record(eventSignal, signalEvent{Signal: "SIGKILL", PID: m.PID})
 	}
-	f.RemoveCgroup()
-	word := fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", f.Leader.PID, why)
-	if len(left) > 0 {
-		word += fmt.Sprintf("; %d processes that it left were killed", len(left))
+	word := []string{fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", f.Leader.PID, why)}
+	if n := len(r.killed); n > 0 {
+		word = append(word, fmt.Sprintf("%d processes that it left were killed", n))
 	}
-	s.gone(word)
+	s.gone(strings.Join(append(word, s.leftovers(r)...), "; "))
 }
 
 // recentBytes is how much of a stream a new supervisor reads again: enough steps for an open window.

@@ -13,6 +13,7 @@ import (
 	"opprof/engine/journal"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/fakeserver"
+	"opprof/engine/supervisor/process"
 )
 
 // killed starts a supervisor of its own process, waits until ok holds, and kills it.
@@ -129,13 +130,21 @@ func TestASupervisorThatIsKilledInAWindow(t *testing.T) {
 func TestAServerThatDiesWhileNobodyWatches(t *testing.T) {
 	o := fakeserver.Options{Fault: fakeserver.StubbornChildren}
 	c := newConfig(t, o, 1)
-	var pid int
+	var server process.Identity
 	killed(t, c, o, func(r *run) {
 		untilReady(r)
-		pid = r.status().Server.PID
+		var err error
+		if server, err = process.Identify(r.status().Server.PID, journal.BootID()); err != nil {
+			t.Fatal(err)
+		}
 	})
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(server.PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
+	}
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for server.Alive(journal.BootID()) {
+		<-ticker.C
 	}
 	has(t, launch(t, c).closed(), "ended while no supervisor watched", "1 processes that it left were killed")
 }

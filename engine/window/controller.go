@@ -240,6 +240,7 @@ func (c *Controller) Step(nowNS int64, s *record.Step, periodNS *int64) []Action
 	if w := c.active; w != nil {
 		c.follow(w, s, periodNS)
 		c.flushWhenFull(nowNS, w)
+		c.inspectWhenComplete(nowNS, w)
 	}
 	c.startNow(nowNS)
 	return c.take()

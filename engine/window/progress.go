@@ -62,7 +62,7 @@ func (c *Controller) follow(w *Window, s *record.Step, periodNS *int64) {
 		return
 	}
 	e.LastStep = s.StepIndex
-	if periodNS != nil && w.State != control.WindowFlushing {
+	if periodNS != nil {
 		e.longestNS = max(e.longestNS, *periodNS)
 	}
 	if s.StepIndex > e.AfterStep+c.settings.Skip && s.StepIndex <= e.AfterStep+c.settings.Skip+c.settings.MaxIterations {
@@ -146,9 +146,25 @@ func (c *Controller) allComplete(w *Window) bool {
 }
 
 func (c *Controller) inspectWhenComplete(nowNS int64, w *Window) {
-	if w.State == control.WindowFlushing && w.Stopped > 0 && c.allComplete(w) {
+	if w.State == control.WindowFlushing && w.Stopped > 0 && !w.reading && c.allComplete(w) && c.settled(nowNS, w) {
 		c.inspect(nowNS, w)
 	}
+}
+
+// settleNS is how long after the stop the record of the step that the export held up may take to be read.
+const settleNS = 1_500_000_000
+
+// settled reports whether the step behind the last labelled one, which the export holds up, was seen on every engine, or will not come.
+func (c *Controller) settled(nowNS int64, w *Window) bool {
+	if nowNS-w.Stopped > settleNS {
+		return true
+	}
+	for _, e := range w.Engines {
+		if e.LastStep <= e.AfterStep+c.settings.Skip+c.settings.MaxIterations {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *Controller) inspect(nowNS int64, w *Window) {
@@ -175,6 +191,7 @@ func (c *Controller) Tick(nowNS int64) []Action {
 		c.startNow(nowNS)
 		return c.take()
 	}
+	c.inspectWhenComplete(nowNS, w)
 	age := nowNS - w.stateNS
 	switch {
 	case w.State == control.WindowStarting && age > s.StartDeadlineNS:

@@ -412,3 +412,40 @@ func TestAHeldWindowWaits(t *testing.T) {
 	b.tick(0)
 	b.expect("1 armed", "1 starting", "start 1")
 }
+
+// TestTheStepThatTheExportHoldsUpBelongsToTheWindow: its record comes after the files are whole, and its period is the stall.
+func TestTheStepThatTheExportHoldsUpBelongsToTheWindow(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.open(1, 100)
+	for i := int64(101); i <= 110; i++ {
+		b.step("dp0", i, 8)
+	}
+	b.take(b.c.Files(b.now, 1, files(1, true)))
+	b.take(b.c.StopReturned(b.now, 1, nil))
+	b.expect("1 armed", "1 starting", "start 1", "1 recording", "1 flushing", "stop 1")
+	stall := int64(900_000_000)
+	b.take(b.c.Step(b.now, &record.Step{EngineID: "dp0", StepIndex: 111}, &stall))
+	b.take(b.c.Inspected(b.now, 1, ranks(1, 10), nil))
+	if w := b.state(1); w.State != control.WindowVerified || *w.StallNS != stall || w.Engines[0].PerturbedLast != 111 || *w.Last != 110 {
+		t.Errorf("%+v", w)
+	}
+}
+
+// TestTrafficThatEndsWithTheWindow: no step comes after the last labelled one, and the window ends all the same.
+func TestTrafficThatEndsWithTheWindow(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.open(1, 100)
+	for i := int64(101); i <= 110; i++ {
+		b.step("dp0", i, 8)
+	}
+	b.tick(6)
+	b.take(b.c.StopReturned(b.now, 1, nil))
+	b.take(b.c.Files(b.now, 1, files(1, true)))
+	b.tick(2)
+	b.take(b.c.Inspected(b.now, 1, ranks(1, 10), nil))
+	if w := b.state(1); w.State != control.WindowVerified || w.Reason != "" {
+		t.Errorf("%s: %s", w.State, w.Reason)
+	}
+}
