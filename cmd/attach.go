@@ -51,10 +51,10 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 		_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
 	}
 	switch {
+	case err == nil && !stand.Open:
+		return openScreen(ctx, env, &o.screen, arg, session.KindFinished)
 	case err != nil || o.screen.plain(env):
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)
-	case !stand.Open:
-		return openScreen(ctx, env, &o.screen, arg, session.KindFinished)
 	}
 	client := reach(ctx, dir, o.readOnly)
 	if client == nil && !stand.Supervised && !o.readOnly {
