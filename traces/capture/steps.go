@@ -105,7 +105,7 @@ func (s *stepSet) read(ctx context.Context, path string, around []interval.Span)
 
 func stepOf(s *record.Step, p store.Place) join.Step {
 	out := join.Step{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens, DecodeRequests: s.DecodeBatchSize,
-		DecodeTokens: s.DecodeTokens, SubmitNS: s.SubmitWallNS, SubmitToCompleteNS: s.SubmitToCompleteNS()}
+		DecodeTokens: s.DecodeTokens, SubmitNS: s.SubmitWallNS, SubmitToCompleteNS: s.SubmitToCompleteNS(), ContextHist: s.ContextHist}
 	if p.PeriodNS != store.UnknownNS {
 		period := p.PeriodNS
 		out.PeriodNS = &period

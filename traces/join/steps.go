@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"opprof/engine/record"
 	"opprof/traces/rank"
 )
 
@@ -18,8 +19,9 @@ type Step struct {
 	SubmitNS           int64  // wall clock, ns since 1970
 	PeriodNS           *int64 // nil when unknown
 	SubmitToCompleteNS int64
-	Graph              string // CUDA-graph mode; "" when unknown
-	BucketTokens       int64  // valid with Graph
+	Graph              string                    // CUDA-graph mode; "" when unknown
+	BucketTokens       int64                     // valid with Graph
+	ContextHist        [record.ContextBins]int64 // scheduled requests by context length; all 0 when not known
 }
 
 // Marker is a start of the profiler as the engine recorded it: the window's first step is the one after AfterStep.
