@@ -136,7 +136,7 @@ func (o *launchOptions) plan(env *Env, extra []string) (plan, error) {
 		}
 		return plan{}, WithCode(err, ExitUsage)
 	}
-	s.Args = append(s.Args, extra...)
+	s.Args = absoluteArgs(append(s.Args, extra...))
 	if st, err := os.Stat(s.Model); err == nil && st.IsDir() {
 		s.Model = absolutePath(s.Model) // the server runs in a folder of its own
 	}
@@ -159,6 +159,22 @@ func (o *launchOptions) plan(env *Env, extra []string) (plan, error) {
 	p.id = rundir.NewID(env.Now(), s.Model, s.TensorParallel)
 	p.dir = filepath.Join(absolutePath(root), p.id)
 	return p, nil
+}
+
+// absoluteArgs resolves arguments that are written as relative paths: the server runs in the folder of its run.
+func absoluteArgs(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		flag, path := "", arg
+		if name, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "-") {
+			flag, path = name+"=", value
+		}
+		if strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../") {
+			path = absolutePath(path)
+		}
+		out[i] = flag + path
+	}
+	return out
 }
 
 func absolutePath(path string) string {

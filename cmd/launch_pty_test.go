@@ -68,3 +68,16 @@ func TestATerminalThatIsKilledChangesNothingForTheServer(t *testing.T) {
 	l.expect("state    busy", "status")
 	l.expect("stopped: ordered by a client", "stop")
 }
+
+func TestRelativePathsAmongArguments(t *testing.T) {
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := absoluteArgs([]string{"--chat-template", "./a.jinja", "--x=../b", "-cc.mode=./c", "--y=1", "a/b", "../d=./e"})
+	want := []string{"--chat-template", filepath.Join(here, "a.jinja"), "--x=" + filepath.Join(here, "..", "b"), "-cc.mode=" + filepath.Join(here, "c"), "--y=1", "a/b",
+		filepath.Join(here, "..", "d=.", "e")}
+	if strings.Join(got, " ") != strings.Join(want, " ") {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -267,3 +267,26 @@ func TestAStaleSocketIsRemovedAndALiveOneStays(t *testing.T) {
 	}
 	removeStale("")
 }
+
+// FuzzPast: whatever a journal holds, reading what it says of a run neither fails hard nor invents windows.
+func FuzzPast(f *testing.F) {
+	f.Add(`{"seq":1,"event":"run_created","id":"x"}` + "\n" + `{"seq":2,"event":"window_state","n":-1,"to":"starting"}` + "\n")
+	f.Add(`{"seq":1,"event":"window_armed","n":7,"trigger":{"kind":"expr","expr":"("}}` + "\n" + `{"seq":2,"event":"server_spawned","pid":"x"}` + "\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		path := filepath.Join(t.TempDir(), "journal.jsonl")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found, err := journal.Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := readPast(found)
+		if err == nil && len(p.windows) > len(found.Entries) {
+			t.Errorf("%d windows of %d events", len(p.windows), len(found.Entries))
+		}
+		if s, err := Stand(filepath.Dir(path)); err == nil && s.Status.State == "" {
+			t.Error("a run without a state")
+		}
+	})
+}
