@@ -256,7 +256,7 @@ func TestChoicesComeBack(t *testing.T) {
 	}
 	x := startCommand(t, 100, 30, environ, "opprof", "demo")
 	x.await("a full picture", full)
-	x.press("tto\r")
+	x.press("ttv\r")
 	x.await("a maximised panel", func(s string) bool { return !strings.Contains(s, "chunk size") && full(s) })
 	quit(x)
 	x = startCommand(t, 100, 30, environ, "opprof", "demo")

@@ -101,7 +101,7 @@ func TestDay(t *testing.T) {
 	s := newScreen(t, source, feed.fill(source.store, 20), Options{})
 	s.size(120, 40)
 	begin := s.clock.at
-	keys := [][]string{{"tab"}, {"t"}, {"left", "left", "end"}, {"space", "space"}, {"?", "esc"}, {"+", "-"}, {"enter", "enter"}, {"P", "end"}, {"o"}, {"d"}}
+	keys := [][]string{{"tab"}, {"t"}, {"left", "left", "end"}, {"space", "space"}, {"?", "esc"}, {"+", "-"}, {"enter", "enter"}, {"P", "end"}, {"v"}, {"d"}}
 	var memory []uint64
 	goroutines := runtime.NumGoroutine()
 	hour := func(n int) {

@@ -78,9 +78,14 @@ func heatLevel(v, top float64) int {
 	return heatLevels
 }
 
+// heatRole gives neighbouring levels one colour where their shades differ: a picture that moves on is written cell by cell, and half of its bytes would
+// be changes of colour.
 func heatRole(level int) theme.Role {
-	if level <= 0 {
-		return theme.RoleDim
+	switch {
+	case level <= 2:
+		return theme.RoleHeat1
+	case level <= 4:
+		return theme.RoleHeat3
 	}
-	return theme.RoleHeat1 + theme.Role(level-1)
+	return theme.RoleHeat5
 }

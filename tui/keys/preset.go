@@ -5,6 +5,6 @@ const Preset ID = "preset"
 
 func presets() []Binding {
 	return []Binding{
-		{ID: Preset, Keys: []string{"o"}, Help: "layout", Long: "next layout: all panels, or those about time, memory or load", Group: GroupPanels, Contexts: in(ContextCharts), Footer: 42},
+		{ID: Preset, Keys: []string{"v"}, Help: "layout", Long: "next layout: all panels, or those about time, memory or load", Group: GroupPanels, Contexts: in(ContextCharts)},
 	}
 }
