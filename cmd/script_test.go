@@ -17,6 +17,8 @@ import (
 	"go.uber.org/goleak"
 
 	"opprof/engine/overlay"
+	"opprof/engine/rundir"
+	"opprof/engine/supervisor"
 	"opprof/engine/supervisor/fakeserver"
 	"opprof/testdata"
 )
@@ -84,6 +86,7 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("REPOSITORY", repository)
+			env.Defer(func() { stopAll(env) })
 			return os.MkdirAll(filepath.Join(env.WorkDir, "tmp"), 0o700)
 		},
 		Condition: func(name string) (bool, error) {
@@ -103,6 +106,20 @@ func TestScripts(t *testing.T) {
 			"same":      same,
 		},
 	})
+}
+
+// stopAll ends the servers that a script has left, as a failed one does.
+func stopAll(env *testscript.Env) {
+	journals, _ := filepath.Glob(filepath.Join(env.WorkDir, "*", "*", rundir.JournalName))
+	alone, _ := filepath.Glob(filepath.Join(env.WorkDir, "*", rundir.JournalName))
+	for _, j := range append(journals, alone...) {
+		if s, err := supervisor.Stand(filepath.Dir(j)); err != nil || !s.Open {
+			continue
+		}
+		c := exec.Command("opprof", "stop", filepath.Dir(j))
+		c.Env = env.Vars
+		_ = c.Run() // what a test leaves is told by the test itself
+	}
 }
 
 // exits CODE PROGRAM ARG… runs a program that must end with CODE.

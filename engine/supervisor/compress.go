@@ -12,6 +12,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"opprof/engine/regular"
 )
 
 // lowPriority is the niceness of the thread that compresses: serving comes first.
@@ -36,7 +38,7 @@ func compressTraces(ctx context.Context, paths []string) ([]string, error) {
 }
 
 func compressTrace(ctx context.Context, path string) (err error) {
-	in, err := os.Open(path)
+	in, err := regular.Open(path)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"opprof/engine/regular"
 	"opprof/engine/vllm"
 )
 
@@ -31,7 +32,7 @@ const (
 // read gives the lines that are new since the last call, and whether there is more to read at once.
 func (r *logReader) read() (lines []vllm.LogLine, more bool, err error) {
 	if r.file == nil {
-		if r.file, err = os.Open(r.path); err != nil {
+		if r.file, err = regular.Open(r.path); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = nil
 			}

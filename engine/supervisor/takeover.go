@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"opprof/engine/regular"
 	"opprof/engine/control"
 	"opprof/engine/journal"
 	"opprof/engine/record"
@@ -208,7 +209,7 @@ func beginOf(taken bool) func(path string, size int64) (offset, line int64) {
 
 // lineAfter is the offset of the first line that begins behind an offset.
 func lineAfter(path string, offset int64) (int64, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return 0, err
 	}
@@ -225,7 +226,7 @@ func lineAfter(path string, offset int64) (int64, error) {
 
 // readHeader reads the first line of a stream, which a new supervisor may not come across otherwise.
 func readHeader(path string) (record.Header, bool) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return record.Header{}, false
 	}

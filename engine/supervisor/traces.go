@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 	"opprof/engine/window"
 )
@@ -75,7 +76,7 @@ func (l *traceLook) files(dir string, before map[string]bool) ([]window.File, er
 
 // closed reports whether a trace ends as a whole one does: a JSON text by its last brace, a compressed one by a trailer that fits.
 func closed(path string, size int64) bool {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false
 	}
@@ -127,7 +128,7 @@ func keepTables(dir, into string, before map[string]string) error {
 }
 
 func copyFile(from, to string) error {
-	in, err := os.Open(from)
+	in, err := regular.Open(from)
 	if err != nil {
 		return err
 	}

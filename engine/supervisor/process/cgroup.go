@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // NewCgroup makes a control group below this process's own, where the machine lets it: nothing that is born in it can leave it unseen,
@@ -86,9 +87,16 @@ func killCgroup(path string) {
 	}
 }
 
-// RemoveCgroup removes an empty control group.
+// RemoveCgroup removes a control group whose processes have ended. Their last threads may take a moment to leave it.
 func (f Family) RemoveCgroup() {
-	if f.Cgroup != "" {
-		_ = os.Remove(f.Cgroup) // one that is not empty holds what could not be killed, and was told
+	const tries, pause = 40, 25 * time.Millisecond
+	for range tries {
+		if f.Cgroup == "" {
+			return
+		}
+		if err := os.Remove(f.Cgroup); err == nil || errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		time.Sleep(pause)
 	}
 }
