@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"opprof/engine/rundir"
@@ -46,6 +47,12 @@ type demo struct {
 	fromNS  int64 // moment of the replay at which the first line lies
 	written int64 // bytes
 	lines   int64
+
+	traces    landings
+	recording bool // the profiler is on
+	armed     atomic.Pointer[time.Time]
+	orders    chan order
+	ended     chan struct{} // closed when no order is heard any more
 }
 
 // newDemo makes the run folder and writes the history.
@@ -65,7 +72,8 @@ func newDemo(o DemoOptions) (*demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the demo's run folder: %w", err)
 	}
-	d := &demo{dir: dir, run: filepath.Join(dir, "demo-"+o.Recording), now: o.Now}
+	d := &demo{dir: dir, run: filepath.Join(dir, "demo-"+o.Recording), now: o.Now, orders: make(chan order), ended: make(chan struct{})}
+	d.traces = newLandings(o.Recording, d.run, r, o.Speed, o.Now)
 	err = d.begin(r, o.Speed)
 	if err == nil {
 		err = d.beginLog(o.Recording)
@@ -153,6 +161,7 @@ func (d *demo) writeDue(wallNS int64) (nextNS int64, err error) {
 		if nextNS = d.player.dueWallNS(); nextNS > wallNS || d.written >= demoMaxByte {
 			return nextNS, d.out.Flush()
 		}
+		d.mark()
 		d.buf = d.player.appendNext(d.buf[:0])
 		if err := d.put(d.buf); err != nil {
 			return 0, err
@@ -160,14 +169,32 @@ func (d *demo) writeDue(wallNS int64) (nextNS int64, err error) {
 	}
 }
 
+// mark takes note of the profiler's markers, before they are written.
+func (d *demo) mark() {
+	line := d.player.lines[d.player.next]
+	if line.step {
+		return
+	}
+	if _, started := startOf(line.line); started {
+		d.traces.began(d.player.next, d.player.shift())
+		d.recording = true
+		d.armed.Store(nil)
+		return
+	}
+	d.recording = d.recording && !bytes.Contains(line.line, []byte(`"action":"stop"`))
+}
+
 // play writes lines as they fall due until ctx ends or the demo is as large as it may become.
 func (d *demo) play(ctx context.Context) error {
+	defer close(d.ended)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
+		case o := <-d.orders:
+			o.answer <- d.arm(d.now())
 		case <-timer.C:
 		}
 		now := d.now()

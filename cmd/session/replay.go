@@ -95,6 +95,8 @@ type player struct {
 	round int64
 	next  int
 	moved int64 // added to the recorded step indices of round 0
+
+	lastStep int64 // index of the newest step, as it was written
 }
 
 // playFrom starts at the first step due at or after fromNS, a moment of the replay. It may be negative: rounds before the first.
@@ -144,7 +146,11 @@ func (p *player) dueWallNS() int64 {
 // appendNext appends the next line and moves on.
 func (p *player) appendNext(dst []byte) []byte {
 	s := p.shift()
-	dst = s.appendLine(dst, p.lines[p.next].line)
+	line := p.lines[p.next].line
+	if step, ok := number(line, "step_index"); ok {
+		p.lastStep = step + s.steps
+	}
+	dst = s.appendLine(dst, line)
 	if p.next++; p.next == len(p.lines) {
 		p.next = 0
 		p.round++

@@ -31,8 +31,9 @@ type Options struct {
 	IndexDir string            // where indexes go whose stream's folder is not writable; "" is nowhere
 	Limits   *alert.Thresholds // from when a condition is a warning; nil is alert.Default
 
-	wholeBytes, recentBytes int64  // of archives; 0 is the constant of that name
-	traceNote               string // why windows have no traces; "" when they may have
+	wholeBytes, recentBytes int64         // of archives; 0 is the constant of that name
+	traceNote               string        // why windows have no traces; "" when they may have
+	pending                 func() string // says of a window that is armed; "" when none is. nil is never
 }
 
 // Session is an open run. Close ends it.
@@ -48,6 +49,7 @@ type Session struct {
 	past    past
 	log     *serverlog.Log
 	windows *catalog.Catalog
+	arm     func(context.Context) (said string, err error) // nil when nobody takes orders
 
 	describe atomic.Pointer[rundir.Description]
 	failure  atomic.Pointer[error]
@@ -76,7 +78,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 		s.limits = *o.Limits
 	}
 	s.watch = alert.New(s.limits)
-	s.notes = newNotes(s.store, s.watch, s.replaced)
+	s.notes = newNotes(s.store, s.watch, s.replaced, s.streamPath)
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -108,17 +110,17 @@ func OpenDemo(ctx context.Context, d DemoOptions, o Options) (*Session, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	o.traceNote, o.pending = demo.traces.note(d.Speed), demo.pending
 	s := Open(ctx, run, o)
+	s.arm = demo.order
 	stopReading := s.cancel
-	played := make(chan struct{})
-	go func() {
-		defer close(played)
-		s.guard(func() error { return demo.play(ctx) })
-	}()
+	var played sync.WaitGroup
+	played.Go(func() { s.guard(func() error { return demo.play(ctx) }) })
+	played.Go(func() { s.guard(func() error { return demo.traces.land(ctx) }) })
 	s.cancel = func() {
 		cancel()
 		stopReading()
-		<-played
+		played.Wait()
 		<-s.ended
 		demo.close()
 	}
@@ -245,6 +247,14 @@ func (s *Session) start(ctx context.Context, path string, size int64) (offset, l
 		})
 	})
 	return a.end, -1
+}
+
+// streamPath is the file that a stream is read from.
+func (s *Session) streamPath(stream int) string {
+	if statuses := s.tailer.Streams(); stream < len(statuses) {
+		return statuses[stream].Path
+	}
+	return ""
 }
 
 // replaced forgets what was indexed of a stream that begins again.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"time"
@@ -18,7 +19,7 @@ const traceEvery = time.Second
 func (s *Session) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Options{
 		Traces: s.run.ListTraces, Streams: s.run.ListStreams, Markers: s.markers, Ranks: s.ranks, Rules: family.Default,
-		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote,
+		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote, Pending: s.options.pending,
 	})
 }
 
@@ -72,3 +73,19 @@ func (s *Session) Windows(ctx context.Context, open []string) (*catalog.List, er
 	s.windows.Open(open)
 	return s.windows.List(), nil
 }
+
+// MayArm reports whether anybody arms windows of this run.
+func (s *Session) MayArm() bool { return s.arm != nil }
+
+// Arm asks for the next window and says what happens now.
+func (s *Session) Arm(ctx context.Context) (said string, err error) {
+	if err := s.usable(ctx); err != nil {
+		return "", err
+	}
+	if s.arm == nil {
+		return "", errNobody
+	}
+	return s.arm(ctx)
+}
+
+var errNobody = errors.New("this run is only watched")

@@ -24,6 +24,8 @@ type Options struct {
 	Rules   func() (*family.Rules, error) // asked for once, before the first file is read
 	Live    bool                          // files may still be written
 	Now     func() time.Time
+	// Pending says of a window that is armed what is waited for; "" when none is. nil is never.
+	Pending func() string
 	// Note says why windows have no traces, where that is known; "" when it is not.
 	Note string
 	// Events bounds the timeline of a file, MaxFiles how many files are kept in memory. 0 is the default.
@@ -337,6 +339,9 @@ func (c *Catalog) publish() {
 	}
 	if c.options.Ranks != nil {
 		k.ranks = c.options.Ranks()
+	}
+	if c.options.Pending != nil {
+		k.armed = c.options.Pending()
 	}
 	c.version++
 	l := &List{Version: c.version, Windows: merge(k), Of: len(c.files), Problem: c.problem}

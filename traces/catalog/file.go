@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"opprof/engine/regular"
 	"opprof/traces/capture"
 )
 
@@ -62,7 +63,7 @@ func closed(path string, size int64) (bool, error) {
 	if strings.HasSuffix(path, ".gz") {
 		return size > 0, nil
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false, fmt.Errorf("cannot read trace: %w", err)
 	}

@@ -22,6 +22,7 @@ type known struct {
 	ranks   int   // of an engine; 0 when unknown
 	nowNS   int64 // 0 when nothing is written any more
 	note    string
+	armed   string // what an armed window waits for; "" when none is armed
 }
 
 // markerSlackNS is how much earlier than its marker a window may seem to start: clocks of two processes.
@@ -51,8 +52,13 @@ func merge(k known) []Window {
 	}
 	slices.SortStableFunc(out, func(a, b Window) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 	for i := range out {
-		out[i].Number = i + 1
 		out[i].State, out[i].Reason = k.judge(&out[i])
+	}
+	if k.armed != "" {
+		out = append(out, Window{Key: "armed", State: Armed, Reason: k.armed, Expected: k.ranks})
+	}
+	for i := range out {
+		out[i].Number = i + 1
 	}
 	return out
 }

@@ -1,0 +1,48 @@
+package testdata
+
+import (
+	"embed"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+//go:embed traces/h200-tp1/*.zst
+var traceFiles embed.FS
+
+// Traces returns the names of the profiler traces that a recording has, sorted. Most have none here.
+func Traces(recording string) []string {
+	files, err := fs.Glob(traceFiles, "traces/"+recording+"/*.zst")
+	if err != nil {
+		return nil
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(path.Base(f), ".zst")
+	}
+	slices.Sort(files)
+	return files
+}
+
+// Trace returns a trace of a recording, uncompressed: some ten megabytes.
+func Trace(recording, name string) ([]byte, error) {
+	f, err := traceFiles.Open("traces/" + recording + "/" + name + ".zst")
+	if err != nil {
+		return nil, fmt.Errorf("recording %s has no trace %q", recording, name)
+	}
+	defer f.Close()
+	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read trace %s: %w", name, err)
+	}
+	defer z.Close()
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read trace %s: %w", name, err)
+	}
+	return text, nil
+}
