@@ -55,6 +55,7 @@ type Session struct {
 	failure  atomic.Pointer[error]
 
 	building sync.WaitGroup // of archives and of the log; waited for before ended
+	looking  sync.WaitGroup // at the traces, until the session is closed
 
 	read   chan struct{} // closed when everything there was at the start has been read
 	ended  chan struct{} // closed when the last goroutine has ended
@@ -88,7 +89,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	})
 	s.publish()
 	s.building.Go(func() { s.guard(func() error { return s.followLog(ctx) }) })
-	s.building.Go(func() { s.guard(func() error { return s.followTraces(ctx) }) })
+	s.looking.Go(func() { s.guard(func() error { return s.followTraces(ctx) }) })
 	go s.work(ctx)
 	return s
 }
@@ -122,6 +123,7 @@ func OpenDemo(ctx context.Context, d DemoOptions, o Options) (*Session, error) {
 		stopReading()
 		played.Wait()
 		<-s.ended
+		s.looking.Wait()
 		demo.close()
 	}
 	return s, nil
@@ -132,6 +134,7 @@ func OpenDemo(ctx context.Context, d DemoOptions, o Options) (*Session, error) {
 func (s *Session) Close() error {
 	s.cancel()
 	<-s.ended
+	s.looking.Wait()
 	s.past.close()
 	if err := s.failure.Load(); err != nil {
 		return *err
