@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 )
 
@@ -68,9 +69,10 @@ func ends(stream io.ReaderAt, blocks []Block) (first, last [32]byte, err error) 
 
 // Load reads the index file at path and verifies it: its own checksums, then that the stream, size bytes long, begins and ends as it says.
 // A longer stream has grown and is fine. The error wraps ErrNone if there is no file and ErrStale, with the reason, if it is not to be
-// believed; then it is to be built anew. Rollups are read when they are asked for; Close ends that.
+// believed; then it is to be built anew. Every rollup has been read once and was whole; they are read again when they are asked for, until
+// Close.
 func Load(path string, stream io.ReaderAt, size int64) (*Index, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, ErrNone
 	}
@@ -109,6 +111,9 @@ func verify(f io.ReaderAt, length int64, stream io.ReaderAt, size int64) (*Index
 	}
 	if first != h.First || last != h.Last {
 		return nil, errors.New("the stream holds other bytes than were indexed")
+	}
+	if err := x.verifyRollups(); err != nil {
+		return nil, err
 	}
 	return x, nil
 }

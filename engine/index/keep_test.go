@@ -196,6 +196,39 @@ func TestABadIndexIsBuiltAgain(t *testing.T) {
 	x.Close()
 }
 
+// One flipped bit anywhere, among the rollups too, costs a new build and a note; the new file is whole.
+func TestADamagedIndexHeals(t *testing.T) {
+	data := large(t)
+	dir := t.TempDir()
+	first := newKeeping(t, dir, data, int64(len(data)))
+	if err := Keep(t.Context(), first.Keeping); err != nil {
+		t.Fatal(err)
+	}
+	path := first.Stream + Extension
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, at := range []int{9, headerSize + 5, len(whole) / 2, len(whole) - 3} {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 4
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k := newKeeping(t, dir, data, int64(len(data)))
+		if err := Keep(t.Context(), k.Keeping); err != nil {
+			t.Fatal(err)
+		}
+		if len(k.notes) != 1 || !strings.Contains(k.notes[0], "it is built again") {
+			t.Errorf("byte %d: notes %q", at, k.notes)
+		}
+		sameIndex(t, k.last(), first.last())
+		if healed, err := os.ReadFile(path); err != nil || !bytes.Equal(healed, whole) {
+			t.Errorf("byte %d: the file is not whole again: %v", at, err)
+		}
+	}
+}
+
 func TestAnUnwritableFolderUsesTheCache(t *testing.T) {
 	data := large(t)
 	dir := t.TempDir()

@@ -133,6 +133,10 @@ func (v *level) rollup(i int) (*store.Rollup, error) {
 	if err != nil {
 		return nil, err
 	}
+	return decodeRollup(data)
+}
+
+func decodeRollup(data []byte) (*store.Rollup, error) {
 	r, rest, err := store.DecodeRollup(data)
 	if err == nil && len(rest) > 0 {
 		err = fmt.Errorf("%w: %d bytes behind a rollup", errDamaged, len(rest))

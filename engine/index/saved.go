@@ -76,6 +76,44 @@ func (s *savedLevel) read(at int) ([][]byte, error) {
 	return list, nil
 }
 
+// verifyRollups reads every rollup of a saved index once, a frame at a time, and compares it with the blocks that it sums up.
+func (x *Index) verifyRollups() error {
+	for k := range x.levels {
+		v := &x.levels[k]
+		for at := range v.saved.frames {
+			list, err := v.saved.read(at)
+			if err != nil {
+				return err
+			}
+			groups := v.groups[at*frameRollups : min((at+1)*frameRollups, len(v.groups))]
+			if len(list) != len(groups) {
+				return fmt.Errorf("%w: frame %d of level %d has %d rollups of %d", errDamaged, at, k, len(list), len(groups))
+			}
+			for i, g := range groups {
+				if err := x.verifyRollup(list[i], g); err != nil {
+					return fmt.Errorf("%w: rollup %d of level %d: %w", errDamaged, at*frameRollups+i, k, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (x *Index) verifyRollup(data []byte, g group) error {
+	r, err := decodeRollup(data)
+	if err != nil {
+		return err
+	}
+	var steps int64
+	for i := g.first; i < g.first+g.n; i++ {
+		steps += x.blocks[i].Steps - x.blocks[i].Unplaced
+	}
+	if r.Counts.Steps != steps {
+		return fmt.Errorf("it has %d steps, its blocks have %d", r.Counts.Steps, steps)
+	}
+	return nil
+}
+
 // savedLevels cuts the list of frames into levels. The groups follow from the blocks.
 func savedLevels(file io.ReaderAt, h *fileHeader, lists []byte, blocks []Block) (levels, error) {
 	var out levels
