@@ -22,6 +22,7 @@ type notes struct {
 	footers         []bool   // by stream
 	restarts        []string
 	replaced        func(stream int) // told of a restart
+	path            func(stream int) string
 
 	skipped  *archive     // the next step is the first of a stream whose beginning is in this archive
 	recentNS atomic.Int64 // completion of the first step read of such streams, the latest one; 0 when all is read whole
@@ -33,12 +34,13 @@ type offset struct {
 	known bool
 }
 
-func newNotes(s *store.Store, w *alert.Watch, replaced func(int)) *notes {
-	return &notes{store: s, watch: w, replaced: replaced}
+func newNotes(s *store.Store, w *alert.Watch, replaced func(int), path func(int) string) *notes {
+	return &notes{store: s, watch: w, replaced: replaced, path: path}
 }
 
 func (n *notes) grow(stream int) {
 	for len(n.offsets) <= stream {
+		n.store.Name(len(n.offsets), n.path(len(n.offsets)))
 		n.offsets = append(n.offsets, offset{})
 		n.footers = append(n.footers, false)
 	}

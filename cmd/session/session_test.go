@@ -98,6 +98,11 @@ func TestLongStreamShowsWhatAWholeOneShows(t *testing.T) {
 	if x, y := a.Engines[0], b.Engines[0]; x.FirstStep != y.FirstStep || x.LastStep != y.LastStep || x.Steps != y.Steps || y.Header == nil {
 		t.Errorf("engine: %d to %d, %d steps, header %v; want %d to %d, %d", y.FirstStep, y.LastStep, y.Steps, y.Header, x.FirstStep, x.LastStep, x.Steps)
 	}
+	for _, e := range []store.Engine{a.Engines[0], b.Engines[0]} {
+		if filepath.Base(e.Stream) != "opprof-v1-dp0-pid1-1.jsonl" {
+			t.Errorf("the engine came from %q", e.Stream)
+		}
+	}
 	if len(a.Windows) != len(b.Windows) {
 		t.Errorf("%d windows, want %d", len(b.Windows), len(a.Windows))
 	}
