@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opprof/engine/control"
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
 	"opprof/engine/supervisor/process"
@@ -55,12 +56,15 @@ func (e *Env) startSupervisor(ctx context.Context, dir string) (*control.Client,
 	}
 }
 
+// supervisorLogMax bounds the bytes that are read of a supervisor's own log, which has a line for each of its few troubles.
+const supervisorLogMax = 16 << 20
+
 // supervisorEnded is why a supervisor ended before it answered: the run's last word, or else its own.
 func supervisorEnded(dir, log string, exit process.Exit) error {
 	if s, err := supervisor.Stand(dir); err == nil && !s.Open && s.Status.Reason != "" {
 		return WithHint(errors.New(s.Status.Reason), "the whole log: "+filepath.Join(dir, rundir.ServerLogName))
 	}
-	text, err := os.ReadFile(log)
+	text, err := regular.Read(log, supervisorLogMax)
 	last := bytes.TrimSpace(text)
 	if i := bytes.LastIndexByte(last, '\n'); i >= 0 {
 		last = last[i+1:]

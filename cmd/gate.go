@@ -3,12 +3,12 @@ package cmd
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opprof/campaign/gate"
+	"opprof/engine/regular"
 	"opprof/tui/chart"
 )
 
@@ -44,9 +44,9 @@ func (o *gateOptions) run(env *Env, path string) error {
 	}
 	in, name := env.Stdin, "standard input"
 	if path != "-" {
-		f, err := os.Open(path)
+		f, err := regular.Open(path)
 		if err != nil {
-			return fmt.Errorf("cannot read results: %w", err)
+			return WithHint(fmt.Errorf("cannot read results: %w", err), "name a file, or - for standard input")
 		}
 		defer f.Close()
 		in, name = io.Reader(f), path

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	"opprof/engine/rundir"
 	"opprof/engine/trap"
@@ -75,7 +76,7 @@ func openRotated(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() > logMaxBytes {
 		_ = os.Rename(path, path+".1")
 	}
-	return os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, rundir.FileMode)
+	return os.OpenFile(path, syscall.O_NONBLOCK|os.O_APPEND|os.O_CREATE|os.O_WRONLY, rundir.FileMode)
 }
 
 func (l *logFile) close() {

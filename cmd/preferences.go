@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"opprof/engine/alert"
+	"opprof/engine/regular"
 	"opprof/tui/theme"
 )
 
@@ -186,6 +186,9 @@ func (b *preferenceFlags) path(env *Env) (string, error) {
 	return env.places().Preferences()
 }
 
+// settingsMax bounds the bytes of a file that a user writes by hand: preferences, kernel rules, a placement.
+const settingsMax = 1 << 20
+
 // read takes the preferences file apart. A file that is not there is empty, unless it was named.
 func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
 	named := b.file != "" || env.Getenv("OPPROF_CONFIG") != ""
@@ -193,7 +196,7 @@ func (b *preferenceFlags) read(env *Env) (preferenceFile, error) {
 	if err != nil {
 		return preferenceFile{}, nil // without a home there is nowhere to look
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, settingsMax)
 	if errors.Is(err, fs.ErrNotExist) && !named {
 		return preferenceFile{path: path}, nil
 	}

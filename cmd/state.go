@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 	"opprof/tui"
 )
@@ -24,7 +25,7 @@ type stateFile struct {
 // loadState reads what was chosen on the screen the last time. A file that is not there is no choice; one that cannot be read is the error,
 // and no choice.
 func loadState(path string) (tui.State, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, settingsMax)
 	switch {
 	case path == "" || errors.Is(err, fs.ErrNotExist):
 		return tui.State{}, nil

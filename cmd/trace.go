@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opprof/engine/regular"
 	"opprof/traces/capture"
 	"opprof/traces/family"
 )
@@ -170,7 +171,7 @@ func kernelRules(path string) (*family.Rules, error) {
 	if err != nil || path == "" {
 		return rules, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, settingsMax)
 	if err != nil {
 		return nil, WithCode(fmt.Errorf("cannot read kernel rules: %w", err), ExitUsage)
 	}

@@ -3,7 +3,6 @@ package plan
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"opprof/campaign/gate"
+	"opprof/engine/regular"
 	"opprof/engine/serverconf"
 )
 
@@ -30,9 +30,12 @@ type Load struct {
 	Generator
 }
 
+// textMax bounds the bytes of a campaign file; a real one has a few kB.
+const textMax = 1 << 20
+
 // Read reads a campaign file: [server] and [campaign], both strictly. The error lists everything that is wrong with it.
 func Read(path string) (*Plan, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, textMax)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read configuration: %w", err)
 	}

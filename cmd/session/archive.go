@@ -11,6 +11,7 @@ import (
 
 	"opprof/engine/index"
 	"opprof/engine/record"
+	"opprof/engine/regular"
 	"opprof/engine/store"
 )
 
@@ -51,7 +52,7 @@ func openArchive(path string, size, whole, recent int64) (*archive, error) {
 	if size <= whole {
 		return nil, nil
 	}
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the beginning of a long stream: %w", err)
 	}

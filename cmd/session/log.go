@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/vllm"
@@ -60,7 +61,7 @@ func (s *Session) Metrics(ctx context.Context) (*vllm.Metrics, error) {
 		return nil, err
 	}
 	path := filepath.Join(s.run.Root, rundir.MetricsName)
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if os.IsNotExist(err) {
 		return nil, nil
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"opprof/engine/regular"
 )
 
 // Head is what every event carries. Its sequence numbers are contiguous within a file, whoever wrote them; a generation is one writer's
@@ -60,9 +62,12 @@ func (r *Replay) Last() Head {
 // ErrLocked says that another process writes the journal.
 var ErrLocked = errors.New("another process writes this journal")
 
+// textMax bounds the bytes that are read of a journal; a run of months has less.
+const textMax = 256 << 20
+
 // Read replays a journal without writing to it. A missing file is an error that matches os.ErrNotExist.
 func Read(path string) (*Replay, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, textMax)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read journal: %w", err)
 	}
@@ -133,7 +138,7 @@ const reserve = 256 << 10
 // Open opens or creates a journal for appending, takes its lifetime lock and begins a new generation. It returns what was there.
 // It fails with ErrLocked while another process has it open.
 func Open(path string, clock Clock) (*Journal, *Replay, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot open journal: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+
+	"opprof/engine/regular"
 )
 
 // Contents is what lies in a run's folder.
@@ -47,7 +49,7 @@ func (r *Run) Contents(ctx context.Context) (*Contents, error) {
 }
 
 func (c *Contents) readConfig(path string) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+
+	"opprof/engine/regular"
 )
 
 // ManifestSchema is the manifest schema this package writes. A higher one is read as far as it is known, and said.
@@ -90,7 +92,7 @@ type Exit struct {
 // kept; each problem is a sentence that names the file and what to do, and none is fatal.
 func ReadManifest(dir string) (*Manifest, []string) {
 	path := filepath.Join(dir, ManifestName)
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"opprof/engine/regular"
 )
 
 // Run is what lies under one opened path. All paths are joined to Path or its folder, in a fixed order.
@@ -69,7 +71,7 @@ func openFile(path string) (*Run, error) {
 
 // holdsStream goes by the name, and for any other name by the first byte: JSON text or the magic of gzip or zstd.
 func holdsStream(path string) (bool, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return false, err
 	}

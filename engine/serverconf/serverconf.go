@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"opprof/engine/regular"
 	"opprof/engine/vllm"
 )
 
@@ -87,9 +87,12 @@ type file struct {
 	Campaign toml.Primitive `toml:"campaign"`
 }
 
+// textMax bounds the bytes of a campaign file; a real one has a few kB.
+const textMax = 1 << 20
+
 // Load reads a campaign file's [server] section and checks it. The error lists everything that is wrong with it.
 func Load(path string) (Server, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, textMax)
 	if err != nil {
 		return Server{}, fmt.Errorf("cannot read configuration: %w", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"opprof/engine/regular"
 	"opprof/engine/vllm"
 )
 
@@ -187,7 +188,7 @@ func (l *Log) check() error {
 
 // reopen opens the file that has the name now. Reading goes on where it stopped if it holds what was read: a copy that took the name.
 func (l *Log) reopen() (fs.FileInfo, error) {
-	f, err := os.Open(l.path)
+	f, err := regular.Open(l.path)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"opprof/engine/regular"
 )
 
 // reader answers one query from a State and the file it was made from.
@@ -35,7 +37,7 @@ func (r *reader) open() error {
 	if r.file != nil {
 		return nil
 	}
-	f, err := os.Open(r.state.Path)
+	f, err := regular.Open(r.state.Path)
 	if err != nil {
 		return fmt.Errorf("cannot read server log: %w", err)
 	}

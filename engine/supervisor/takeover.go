@@ -8,10 +8,10 @@ import (
 	"os"
 	"strings"
 
-	"opprof/engine/regular"
 	"opprof/engine/control"
 	"opprof/engine/journal"
 	"opprof/engine/record"
+	"opprof/engine/regular"
 	"opprof/engine/supervisor/process"
 	"opprof/engine/window"
 )

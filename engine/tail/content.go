@@ -11,6 +11,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"opprof/engine/regular"
 )
 
 // disk is what the tailer needs of the file system.
@@ -28,9 +30,8 @@ type file interface {
 
 type osDisk struct{}
 
-// Open does not block on a FIFO that took a stream's name.
 func (osDisk) Open(path string) (file, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"opprof/engine/record"
+	"opprof/engine/regular"
 	"opprof/engine/store"
 	"opprof/traces/interval"
 	"opprof/traces/join"
@@ -166,7 +166,7 @@ func (s *stepSet) window(i int, g join.Group) join.Window {
 
 // open opens a stream, inflating it by its name's ending.
 func open(path string) (io.Reader, func(), error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot open stream: %w", err)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"opprof/engine/regular"
 )
 
 // MaxArrayBytes bounds the data of one array: a million tokens of 96 layers and 8 experts as bytes.
@@ -75,7 +77,7 @@ func (r *FileReport) problem(err error) {
 
 // read tells the two formats apart by their first bytes, not by the name.
 func (r *FileReport) read(l *Load) error {
-	f, err := os.Open(r.Path)
+	f, err := regular.Open(r.Path)
 	if err != nil {
 		return err
 	}

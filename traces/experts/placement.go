@@ -18,7 +18,7 @@ type Placement struct {
 // Contiguous gives each rank a run of neighbouring experts; the first ranks take one more where they do not divide evenly. It is what the
 // server does by default (vllm/model_executor/layers/fused_moe, determine_expert_map, strategy linear).
 func Contiguous(experts, ranks int) (Placement, error) {
-	return regular("contiguous", experts, ranks, func(e int) int {
+	return uniform("contiguous", experts, ranks, func(e int) int {
 		each, more := experts/ranks, experts%ranks
 		if e < more*(each+1) {
 			return e / (each + 1)
@@ -29,10 +29,10 @@ func Contiguous(experts, ranks int) (Placement, error) {
 
 // RoundRobin deals the experts out to the ranks in turn (the server's --expert-placement-strategy round_robin).
 func RoundRobin(experts, ranks int) (Placement, error) {
-	return regular("round_robin", experts, ranks, func(e int) int { return e % ranks })
+	return uniform("round_robin", experts, ranks, func(e int) int { return e % ranks })
 }
 
-func regular(name string, experts, ranks int, of func(int) int) (Placement, error) {
+func uniform(name string, experts, ranks int, of func(int) int) (Placement, error) {
 	if ranks < 1 || ranks > experts {
 		return Placement{}, fmt.Errorf("%d ranks of %d experts: expected 1 to %d", ranks, experts, experts)
 	}

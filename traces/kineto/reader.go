@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
+
+	"opprof/engine/regular"
 )
 
 // Options bound what a reader takes. The zero value is the default.
@@ -34,7 +35,7 @@ var (
 
 // Open reads the trace in a file. See Read.
 func Open(ctx context.Context, path string, o Options) (*Trace, error) {
-	f, err := os.Open(path)
+	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open trace: %w", err)
 	}
