@@ -43,6 +43,7 @@ func TestServersThatFail(t *testing.T) {
 		{name: "its engine is killed", options: fakeserver.Options{Fault: fakeserver.EngineKilled, Steps: 60},
 			words: []string{"ended by itself (exit code 0)", "CUDA out of memory", "1 processes that it left were killed"}, exit: "dead"},
 		{name: "it drains slowly", options: fakeserver.Options{Fault: fakeserver.SlowDrain},
+			tweak: func(c *Config) { c.Timing.StopMargin = 600 * time.Millisecond },
 			end:   func(r *run) string { r.state(control.Ready); return r.end() },
 			words: []string{"stopped while draining", "still there 800ms after SIGTERM"}, exit: "stopped"},
 		{name: "its children ignore SIGTERM", options: fakeserver.Options{Fault: fakeserver.StubbornChildren},
@@ -50,6 +51,7 @@ func TestServersThatFail(t *testing.T) {
 			words: []string{"stopped: ordered", "1 processes that it left were killed"}, exit: "stopped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			config := newConfig(t, c.options, 1)
 			if c.tweak != nil {
 				c.tweak(&config)
@@ -76,6 +78,7 @@ func TestServersThatHang(t *testing.T) {
 		fakeserver.HungHealth: "no good answer to /health",
 	} {
 		t.Run(fault, func(t *testing.T) {
+			t.Parallel()
 			r := launch(t, newConfig(t, fakeserver.Options{Fault: fault, Steps: 50}, 1))
 			e := r.state(control.Stalled)
 			has(t, e["reason"].(string), words)
@@ -100,6 +103,7 @@ func TestWindowsThatFail(t *testing.T) {
 		{fault: fakeserver.EndsTraffic, steps: 60, state: control.WindowIncomplete, words: "the traffic ended inside the window"},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
 			r := launch(t, newConfig(t, fakeserver.Options{Fault: c.fault, Steps: c.steps}, 2))
 			r.state(control.Ready)
 			trigger := control.Trigger{Kind: control.TriggerNow}

@@ -45,13 +45,13 @@ const limit = 60 * time.Second
 // quick are timings for servers that do in milliseconds what vLLM does in seconds.
 func quick() Timing {
 	const ms = time.Millisecond
-	return Timing{Tick: 20 * ms, Health: 20 * ms, HealthTimeout: 300 * ms, Unhealthy: 600 * ms, Stall: 500 * ms, Idle: 200 * ms,
-		StopWindow: 2 * time.Second, StopMargin: 600 * ms, Reap: 5 * time.Second, GPU: time.Second, Hangup: 300 * ms, Linger: 2 * time.Second}
+	return Timing{Tick: 20 * ms, Health: 20 * ms, HealthTimeout: time.Second, Unhealthy: 2 * time.Second, Stall: time.Second, Idle: 200 * ms,
+		StopWindow: 5 * time.Second, StopMargin: 8 * time.Second, Reap: 5 * time.Second, GPU: time.Second, Hangup: 300 * ms, Linger: 2 * time.Second}
 }
 
 func quickWindows() window.Settings {
 	const ms = 1_000_000
-	return window.Settings{MaxIterations: 10, StartDeadlineNS: 1000 * ms, StopDeadlineNS: 1500 * ms, FilesDeadlineNS: 1000 * ms, IdleNS: 600 * ms, RecordLimitNS: 10_000 * ms}
+	return window.Settings{MaxIterations: 10, StartDeadlineNS: 3000 * ms, StopDeadlineNS: 3000 * ms, FilesDeadlineNS: 2000 * ms, IdleNS: 2000 * ms, RecordLimitNS: 20_000 * ms}
 }
 
 // newConfig is the configuration of a fake server.

@@ -208,7 +208,9 @@ func TestASupervisorKilledBeforeItWroteTheServerDown(t *testing.T) {
 
 // TestASecondOrderToStop: it changes nothing.
 func TestASecondOrderToStop(t *testing.T) {
-	r := launch(t, newConfig(t, fakeserver.Options{Fault: fakeserver.SlowDrain}, 1))
+	c := newConfig(t, fakeserver.Options{Fault: fakeserver.SlowDrain}, 1)
+	c.Timing.StopMargin = 600 * time.Millisecond
+	r := launch(t, c)
 	r.state(control.Ready)
 	for range 2 {
 		if err := r.client.Stop(t.Context()); err != nil {
