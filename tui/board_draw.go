@@ -145,11 +145,11 @@ func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
 	}
 }
 
-// text is the focused panel as plain lines under a line that says what and when.
-func (b *board) text() string {
+// copied are the lines of the focused panel under a line that says what and when.
+func (b *board) copied() []string {
 	in := b.input()
 	if in == nil {
-		return ""
+		return nil
 	}
 	for _, box := range b.boxes {
 		if box.ID != b.focus {
@@ -164,11 +164,7 @@ func (b *board) text() string {
 				head += "  " + right[0]
 			}
 		}
-		lines := strings.Split(g.Plain(), "\n")
-		for i := range lines {
-			lines[i] = strings.TrimRight(lines[i], " ")
-		}
-		return head + "\n" + strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+		return append([]string{head}, strings.Split(strings.TrimRight(g.Plain(), " \n"), "\n")...)
 	}
-	return ""
+	return nil
 }

@@ -103,6 +103,14 @@ func FuzzOutsideText(f *testing.F) {
 				s.keys(strings.Fields(keys)...)
 				s.tick(time.Second)
 				check(fmt.Sprintf("%v after %q", size, keys))
+				for line := range strings.Lines(s.m.clip()) {
+					if r := strings.IndexFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e }); r >= 0 {
+						t.Fatalf("copied after %q: %q", keys, line)
+					}
+				}
+				if n, want := strings.Count(s.m.clip(), "\n"), len(s.m.page().copied()); n != want {
+					t.Fatalf("copied after %q: %d lines, want %d", keys, n, want)
+				}
 			}
 			s.m.pasted(text)
 			check("pasted")

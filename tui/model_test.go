@@ -146,7 +146,7 @@ func TestQuitKeys(t *testing.T) {
 func TestCopy(t *testing.T) {
 	s := liveScreen(t)
 	s.keys("tab")
-	text := s.m.page().text()
+	text := s.m.clip()
 	for _, want := range []string{"batch  requests, tokens", "h200-tp1", "step 3,500", "decode"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in %q", want, text)

@@ -35,8 +35,8 @@ type page interface {
 	position() panel.Position
 	// explain are the definitions of what has the focus, under a title.
 	explain() (title string, definitions []panel.Definition)
-	// text is what has the focus as plain lines, to be copied.
-	text() string
+	// copied are the lines of what has the focus, to be copied. They need not be safe yet.
+	copied() []string
 }
 
 // noticeMsg is a short message for the footer.

@@ -211,10 +211,10 @@ func (p *logPage) explain() (string, []panel.Definition) {
 	return "explain: server log", panel.LogDefinitions()
 }
 
-func (p *logPage) text() string {
+func (p *logPage) copied() []string {
 	l := p.line()
 	if l == nil {
-		return ""
+		return nil
 	}
 	at := ""
 	if l.WallNS != 0 {
@@ -224,7 +224,7 @@ func (p *logPage) text() string {
 	if level != "" {
 		level += " "
 	}
-	return at + level + chart.Sanitize(l.Process) + " " + chart.Sanitize(l.Message) + "\n"
+	return []string{at + level + l.Process + " " + l.Message}
 }
 
 var errNoTimeLine = errors.New("the log page has no time axis: / filters")

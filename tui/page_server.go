@@ -217,22 +217,14 @@ func (p *serverPage) drawAudit(g *chart.Grid) {
 }
 
 // text is the section that has the focus.
-func (p *serverPage) text() string {
+func (p *serverPage) copied() []string {
 	g := chart.NewGrid(120, panel.RowsHeight(p.rows(p.focus), 120), theme.UnicodeGlyphs())
 	panel.DrawRows(g, p.rows(p.focus), 0)
-	var out strings.Builder
-	out.WriteString(p.focus.title() + "  " + chart.Sanitize(p.facts.Run.ID) + "\n")
+	lines := []string{p.focus.title() + "  " + p.facts.Run.ID}
 	if p.focus == sectionAudit {
 		table := chart.NewGrid(120, panel.AuditHeight(&p.facts), theme.UnicodeGlyphs())
 		panel.DrawAudit(table, &p.facts)
-		writeTrimmed(&out, table.Plain())
+		lines = append(lines, strings.Split(table.Plain(), "\n")...)
 	}
-	writeTrimmed(&out, g.Plain())
-	return out.String()
-}
-
-func writeTrimmed(out *strings.Builder, text string) {
-	for _, l := range strings.Split(text, "\n") {
-		out.WriteString(strings.TrimRight(l, " ") + "\n")
-	}
+	return append(lines, strings.Split(g.Plain(), "\n")...)
 }

@@ -131,7 +131,7 @@ func TestServerIsIdle(t *testing.T) {
 func TestServerCopy(t *testing.T) {
 	s := serverScreenOf(t, 120, 40, Options{}, nil)
 	s.keys("shift+tab")
-	text := s.m.page().text()
+	text := s.m.clip()
 	if !strings.Contains(text, "prompt tokens computed") || !strings.Contains(text, "Layer 1") || strings.ContainsAny(text, "│╭╮╰╯") {
 		t.Errorf("copied %q", text)
 	}

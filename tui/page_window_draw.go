@@ -304,10 +304,10 @@ func (p *windowsPage) kernelsHeading() ([]string, string) {
 	return []string{"families  " + panel.RankName(side.Window.Detail, side.Rank) + ", ms of its active iterations", "families  ms"}, "enter kernels"
 }
 
-// text is the pane that has the focus, whole.
-func (p *windowsPage) text() string {
+// copied are the lines of the pane that has the focus, whole.
+func (p *windowsPage) copied() []string {
 	if p.list == nil {
-		return ""
+		return nil
 	}
 	const wide = 240
 	gl := theme.UnicodeGlyphs()
@@ -322,10 +322,7 @@ func (p *windowsPage) text() string {
 	}
 	g := chart.NewGrid(wide, height, gl)
 	draw(g)
-	var out strings.Builder
-	out.WriteString(titles[0] + "  " + right + "\n")
-	writeTrimmed(&out, strings.TrimRight(g.Plain(), " \n"))
-	return out.String()
+	return append([]string{titles[0] + "  " + right}, strings.Split(strings.TrimRight(g.Plain(), " \n"), "\n")...)
 }
 
 // sheetOf is the table of a pane; nil for panes that are none.

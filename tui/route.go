@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/tui/chart"
 	"opprof/tui/keys"
 	"opprof/tui/layout"
 )
@@ -94,13 +97,22 @@ func (m *Model) turn(i int) tea.Cmd {
 
 // copy hands the focused panel's lines to the terminal's clipboard.
 func (m *Model) copy() tea.Cmd {
-	text := m.page().text()
+	text := m.clip()
 	if text == "" {
 		m.say("nothing to copy yet")
 		return nil
 	}
 	m.say("copied to the clipboard, if the terminal takes OSC 52")
 	return tea.SetClipboard(text)
+}
+
+// clip is what has the focus as text that is safe to paste into a shell: one line stays one line, and holds no control characters.
+func (m *Model) clip() string {
+	var out strings.Builder
+	for _, line := range m.page().copied() {
+		out.WriteString(strings.TrimRight(chart.Sanitize(line), " ") + "\n")
+	}
+	return out.String()
 }
 
 // scroll moves or closes the overlay.
