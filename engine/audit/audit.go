@@ -55,6 +55,7 @@ func Compare(m *vllm.Metrics, f *store.Frame) []Row {
 	now := &f.Now
 	c.gauge("running", "requests", float64(now.Queues.Running), "vllm:num_requests_running")
 	c.gauge("waiting and deferred", "requests", float64(now.Queues.Waiting+now.Queues.Deferred), "vllm:num_requests_waiting")
+	c.judgeSteps()
 	return c.rows
 }
 
@@ -101,6 +102,30 @@ func (c *comparison) sum(metric string, pairs ...string) *float64 {
 // counter compares two counts that grow. They may differ by slack for a reason that lies in the records.
 func (c *comparison) counter(name, unitName string, layer1, slack int64, metric string, pairs ...string) {
 	c.add(Row{Name: name, Unit: unitName, Metric: metric, Layer1: known(layer1, c.frame.Run.Counts.Steps > 0), Server: c.sum(metric, pairs...)}, slack)
+}
+
+// judgeSteps explains other counts of steps where the tokens agree. The server counts a message with output of a step, in each of its API
+// servers that gets one (vllm/v1/engine/async_llm.py): a step that computed only parts of prompts, or tokens of requests that had ended by
+// then, has none, and zero-token steps never have.
+func (c *comparison) judgeSteps() {
+	steps, tokens := c.row("steps that ran the model"), c.row("generated tokens")
+	if steps == nil || tokens == nil || steps.Verdict != Differs || (tokens.Verdict != Same && tokens.Verdict != Near) {
+		return
+	}
+	n := unit.Count(int64(math.Abs(*steps.Layer1 - *steps.Server)))
+	steps.Verdict, steps.Why = Explained, n+" steps gave no token: the server counts only steps with output, and the tokens agree"
+	if *steps.Server > *steps.Layer1 {
+		steps.Why = "the tokens agree; a step whose output goes to several API servers counts in each, " + n + " times"
+	}
+}
+
+func (c *comparison) row(name string) *Row {
+	for i := range c.rows {
+		if c.rows[i].Name == name {
+			return &c.rows[i]
+		}
+	}
+	return nil
 }
 
 func known(n int64, ok bool) *float64 {

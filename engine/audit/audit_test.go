@@ -112,6 +112,27 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestStepsWithoutOutput: the server counts steps with output, so that another count of steps is explained where the tokens agree.
+func TestStepsWithoutOutput(t *testing.T) {
+	counts := store.Counts{Steps: 20, ZeroToken: 2, RecomputeSteps: 20, DecodeTokens: 100}
+	for _, c := range []struct {
+		steps, tokens int
+		want          Verdict
+		why           string
+	}{
+		{18, 100, Same, ""},
+		{15, 100, Explained, "3 steps gave no token"},
+		{21, 100, Explained, "several API servers"},
+		{15, 90, Differs, "older"},
+	} {
+		text := fmt.Sprintf("vllm:iteration_tokens_total_count %d\nvllm:generation_tokens_total %d", c.steps, c.tokens)
+		r := Compare(metricsOf(t, text), &store.Frame{Run: store.Summary{Counts: counts}})[0]
+		if r.Name != "steps that ran the model" || r.Verdict != c.want || !strings.Contains(r.Why, c.why) {
+			t.Errorf("%d steps, %d tokens: %s %s, %q", c.steps, c.tokens, r.Name, r.Verdict, r.Why)
+		}
+	}
+}
+
 func TestRecomputedTokens(t *testing.T) {
 	counts := store.Counts{Steps: 9, RecomputeSteps: 9, DecodeTokens: 1000, RecomputeTokens: 400, ResumedRequests: 2, Preemptions: 2}
 	counts.Chunks.Final, counts.Chunks.Unsplit = 3, 4
