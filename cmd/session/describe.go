@@ -22,7 +22,6 @@ type notes struct {
 	footers         []bool   // by stream
 	restarts        []string
 	replaced        func(stream int) // told of a restart
-	path            func(stream int) string
 
 	skipped  *archive     // the next step is the first of a stream whose beginning is in this archive
 	recentNS atomic.Int64 // completion of the first step read of such streams, the latest one; 0 when all is read whole
@@ -34,13 +33,12 @@ type offset struct {
 	known bool
 }
 
-func newNotes(s *store.Store, w *alert.Watch, replaced func(int), path func(int) string) *notes {
-	return &notes{store: s, watch: w, replaced: replaced, path: path}
+func newNotes(s *store.Store, w *alert.Watch, replaced func(int)) *notes {
+	return &notes{store: s, watch: w, replaced: replaced}
 }
 
 func (n *notes) grow(stream int) {
 	for len(n.offsets) <= stream {
-		n.store.Name(len(n.offsets), n.path(len(n.offsets)))
 		n.offsets = append(n.offsets, offset{})
 		n.footers = append(n.footers, false)
 	}
@@ -120,6 +118,7 @@ func (s *Session) publish() {
 	statuses := s.tailer.Streams()
 	d.Streams = make([]rundir.Stream, 0, len(statuses))
 	for i := range statuses {
+		s.store.Name(i, statuses[i].Path)
 		d.Streams = append(d.Streams, describeStream(&statuses[i]))
 		d.Problems = append(d.Problems, s.problems(i, &statuses[i])...)
 	}

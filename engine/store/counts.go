@@ -141,6 +141,11 @@ func finite(f float64) float64 {
 	return f
 }
 
+// NewDecodeTokens are the decode tokens that were not computed before a preemption; told is false where some step does not say.
+func (c *Counts) NewDecodeTokens() (n int64, told bool) {
+	return max(0, c.DecodeTokens-c.RecomputeTokens), c.RecomputeSteps == c.Steps
+}
+
 // Merge adds the counts of another stretch of time or another engine.
 func (c *Counts) Merge(o *Counts) {
 	if o.Steps == 0 {

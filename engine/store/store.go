@@ -49,8 +49,10 @@ func New(o Options) *Store {
 func (s *Store) Name(number int, name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stream(number).name = name
-	s.version++
+	if st := s.stream(number); st.name != name {
+		st.name = name
+		s.version++
+	}
 }
 
 // Line takes the next line of a stream. The line may be reused as soon as it returns.
