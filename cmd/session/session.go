@@ -79,7 +79,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 		s.limits = *o.Limits
 	}
 	s.watch = alert.New(s.limits)
-	s.notes = newNotes(s.store, s.watch, s.replaced, s.streamPath)
+	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
 	ctx, s.cancel = context.WithCancel(ctx)
@@ -250,14 +250,6 @@ func (s *Session) start(ctx context.Context, path string, size int64) (offset, l
 		})
 	})
 	return a.end, -1
-}
-
-// streamPath is the file that a stream is read from.
-func (s *Session) streamPath(stream int) string {
-	if statuses := s.tailer.Streams(); stream < len(statuses) {
-		return statuses[stream].Path
-	}
-	return ""
 }
 
 // replaced forgets what was indexed of a stream that begins again.
