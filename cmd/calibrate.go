@@ -72,7 +72,7 @@ func (o *calibrateOptions) run(ctx context.Context, env *Env, args []string) err
 	if err != nil {
 		return err
 	}
-	defer spareMemory(env)()
+	defer spareMemory(env, nil)()
 	var windows []calibrate.Named
 	for _, arg := range args {
 		found, err := env.loadWindows(ctx, arg, rules)
@@ -103,6 +103,7 @@ func (e *Env) loadWindows(ctx context.Context, arg string, rules *family.Rules) 
 	if len(in.Traces) == 0 {
 		return nil, fmt.Errorf("cannot find traces (*.pt.trace.json or *.pt.trace.json.gz) in %s", arg)
 	}
+	defer spareMemory(e, in.Traces)()
 	c, err := capture.Load(ctx, in)
 	if err != nil {
 		return nil, err
