@@ -271,7 +271,7 @@ func (p *windowsPage) iterationsHeading() ([]string, string) {
 	} else if d != nil && len(d.Ranks) == 1 {
 		of = panel.RankName(d, 0)
 	}
-	right := "w warm-up  x export"
+	right := "w warm-up  x export: in no sum"
 	if name := panel.IterationSort(p.sort); name != "" {
 		order := "largest first"
 		if p.down {

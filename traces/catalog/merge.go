@@ -167,10 +167,10 @@ func (k *known) judge(w *Window) (State, string) {
 // judgeRead judges a window whose files were read.
 func (k *known) judgeRead(w *Window) (State, string) {
 	state, why := w.Detail.State()
-	if missing := w.Expected - w.Ranks - len(w.Detail.Missing); missing > 0 {
-		if m := w.Marker; m != nil && k.nowNS != 0 && k.nowNS-cmp.Or(m.StopNS, m.StartNS) < patienceNS {
-			return Flushing, fmt.Sprintf("%d of %d ranks have written their file", w.Ranks, w.Expected)
-		}
+	if m := w.Marker; w.Ranks < w.Expected && m != nil && k.nowNS != 0 && k.nowNS-cmp.Or(m.StopNS, m.StartNS) < patienceNS {
+		return Flushing, fmt.Sprintf("%d of %d ranks have written their file", w.Ranks, w.Expected)
+	}
+	if w.Ranks+len(w.Detail.Missing) < w.Expected { // no file tells how many there should be
 		if why != "" {
 			why += "; "
 		}

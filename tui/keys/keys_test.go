@@ -12,7 +12,7 @@ import (
 )
 
 func contexts() []keys.Context {
-	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextDialog, keys.ContextHelp}
+	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextWindows, keys.ContextDialog, keys.ContextHelp}
 }
 
 func TestEveryBindingIsComplete(t *testing.T) {
@@ -172,7 +172,7 @@ func TestFooter(t *testing.T) {
 	}{
 		{keys.ContextCharts, 0, "e explain, enter maximise, ? all keys, q quit"},
 		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, e explain, enter maximise, z zoom, ← earlier, → later, ? all keys, q quit"},
-		{keys.ContextList, keys.NeedLive | keys.NeedControl, "w window, W arm on…, / filter, e explain, enter open, ? all keys, q quit"},
+		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers, "w window, W arm on…, / filter, e explain, enter open, ? all keys, q quit"},
 		{keys.ContextDialog, 0, "enter open"},
 	} {
 		if got := labels(set.Footer(c.context, c.have)); got != c.want {

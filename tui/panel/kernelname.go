@@ -37,7 +37,7 @@ func lastName(s string) string {
 func firstType(args string) string {
 	for _, word := range strings.FieldsFunc(args, func(r rune) bool { return strings.ContainsRune("<>(), &*{}[]", r) }) {
 		word = lastName(word)
-		if word == "" || !isLetter(word[0]) {
+		if word == "" || !isLetter(word[0]) || strings.HasPrefix(word, "enable_") {
 			continue
 		}
 		switch word {

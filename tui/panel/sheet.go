@@ -68,7 +68,7 @@ func (s *Sheet) Draw(g *chart.Grid) {
 			continue
 		}
 		s.column(g, x, w, i, rows)
-		x += w + gapOf(i, s.Columns)
+		x += w + s.gap(i, widths)
 	}
 	if y := s.Cursor - s.Top; s.Cursor >= 0 && y >= 0 && y < visible {
 		row := chart.Rect{Y: y + 1, W: whole.W(), H: 1}
@@ -87,11 +87,17 @@ func (s *Sheet) settle(visible int) {
 	}
 }
 
-func gapOf(i int, columns []SheetColumn) int {
-	if i+1 < len(columns) && columns[i].Right && columns[i+1].Right {
-		return 1
+// gap is the width between a column and the next one that is shown: figures, which have room on their left, stand closer.
+func (s *Sheet) gap(i int, widths []int) int {
+	for next := i + 1; next < len(widths); next++ {
+		if widths[next] > 0 {
+			if s.Columns[i].Right && s.Columns[next].Right {
+				return 1
+			}
+			return 2
+		}
 	}
-	return 2
+	return 0
 }
 
 // widths shares g's columns out; 0 is a column that is left out.
@@ -135,10 +141,10 @@ func (s *Sheet) total(widths []int) int {
 	n := 0
 	for i, w := range widths {
 		if w > 0 {
-			n += w + gapOf(i, s.Columns)
+			n += w + s.gap(i, widths)
 		}
 	}
-	return n - 1
+	return n
 }
 
 func (s *Sheet) column(g *chart.Grid, x, w, i int, rows [][]Cell) {

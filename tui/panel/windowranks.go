@@ -85,13 +85,24 @@ func (p RankBars) facts(g *chart.Grid, y int) {
 		fields = append(fields, field{name: "graphs", value: windowModes(w.Detail)})
 	}
 	fields = append(fields, field{name: "export stall", value: StallCell(w).Text, role: StallCell(w).Role})
-	if m := w.Marker; m != nil && m.StopNS != 0 {
-		fields = append(fields, field{name: "perturbed", value: unit.Count(m.AfterStep+1) + "-" + unit.Count(m.StopAfterStep)})
+	if from, to, ok := perturbed(w); ok {
+		fields = append(fields, field{name: "perturbed", value: unit.Count(from) + "-" + unit.Count(to)})
 	}
 	if w.Detail != nil {
 		fields = append(fields, field{name: "kernels run by", value: string(w.Detail.Mode())})
 	}
 	line(g, y, fields...)
+}
+
+// perturbed are the steps that the profiler slowed down: the labelled ones and the next, or those between the markers.
+func perturbed(w *catalog.Window) (from, to int64, ok bool) {
+	switch {
+	case w.Detail != nil && w.Detail.Join.Method != "":
+		return w.FirstStep, w.LastStep + 1, true
+	case w.Marker != nil && w.Marker.StopNS != 0:
+		return w.Marker.AfterStep + 1, w.Marker.StopAfterStep, true
+	}
+	return 0, 0, false
 }
 
 // barColumns are the figures at the right of a rank's bar.
@@ -140,7 +151,7 @@ func (p RankBars) bars(g *chart.Grid, figures []catalog.Figures) {
 		left = gutter
 	}
 	widths := s.widths(g.W() - left)
-	x := left + widths[0] + gapOf(0, s.Columns) + widths[1] + gapOf(1, s.Columns)
+	x := left + widths[0] + s.gap(0, widths) + widths[1] + s.gap(1, widths)
 	for k := range figures {
 		stackOf(&figures[k], longest, widths[2]).Draw(g.Sub(chart.Rect{X: x, Y: k + 1 - s.Top, W: widths[2], H: 1}))
 	}

@@ -229,9 +229,9 @@ func graphRole(mode string) theme.Role {
 	return theme.RoleGraphUnknown
 }
 
-// totals sum the active iterations up. Periods and residuals are without the step that holds the export.
+// totals sum up the active iterations but the one that holds the export.
 func (p Iterations) totals() []Cell {
-	active := catalog.Active(p.Window)
+	active := slices.DeleteFunc(slices.Clone(catalog.Active(p.Window)), func(it join.Iteration) bool { return it.Export })
 	var prefill, decode, period, critical, residual, wait int64
 	var families [family.Count]int64
 	joined := len(active) > 0
@@ -244,7 +244,7 @@ func (p Iterations) totals() []Cell {
 		switch {
 		case it.ResidualNS == nil:
 			joined = false
-		case !it.Export:
+		default:
 			period += *it.Step.PeriodNS
 			residual += *it.ResidualNS
 		}
@@ -255,7 +255,7 @@ func (p Iterations) totals() []Cell {
 		}
 	}
 	bold := func(s string) Cell { return Cell{Text: s, Role: theme.RoleTitle, Attr: theme.Bold} }
-	cells := []Cell{bold("sum"), bold(strconv.Itoa(len(active)) + " active"), bold(unit.Count(prefill)), bold(unit.Count(decode)), {}, bold(unit.Unknown), bold(ms3(critical)), bold(unit.Unknown)}
+	cells := []Cell{bold("sum"), bold(strconv.Itoa(len(active)) + " of " + strconv.Itoa(len(p.Window.Iterations))), bold(unit.Count(prefill)), bold(unit.Count(decode)), {}, bold(unit.Unknown), bold(ms3(critical)), bold(unit.Unknown)}
 	if joined {
 		cells[5], cells[7] = bold(ms3(period)), bold(signedMS(residual, false))
 	}
