@@ -56,11 +56,11 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 	case err != nil || o.screen.plain(env):
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)
 	}
-	client := reach(ctx, dir, o.readOnly)
-	if client == nil && !stand.Supervised && !o.readOnly {
-		if client, err = env.startSupervisor(ctx, dir); err != nil {
-			_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
-		}
+	var client *control.Client
+	if o.readOnly {
+		client = reach(ctx, dir, true)
+	} else if client, _, err = env.command(ctx, arg); err != nil {
+		_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
 	}
 	if client == nil {
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)

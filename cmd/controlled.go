@@ -22,6 +22,8 @@ const (
 	// answerLimit is how long a new supervisor may take until it answers: it verifies the overlay before.
 	answerLimit = 60 * time.Second
 	answerEvery = 50 * time.Millisecond
+	// silenceLimit is how long a supervisor whose process is there may give no answer.
+	silenceLimit = 15 * time.Second
 )
 
 // startSupervisor starts a supervisor of a run in a session of its own and waits until it answers. For a run whose supervisor was killed
@@ -97,22 +99,34 @@ func (e *Env) command(ctx context.Context, arg string) (*control.Client, string,
 		return nil, "", err
 	}
 	dir := absolutePath(run.Root)
-	s, err := supervisor.Stand(dir)
-	switch {
-	case errors.Is(err, supervisor.ErrNoJournal):
-		return nil, dir, WithHint(err, "opprof attach watches it all the same; a server is stopped by whoever started it")
-	case err != nil:
-		return nil, dir, err
-	case !s.Open:
-		return nil, dir, endedError{s.Status.Reason}
-	case s.Supervised:
+	ticker := time.NewTicker(answerEvery)
+	defer ticker.Stop()
+	limit := time.NewTimer(silenceLimit)
+	defer limit.Stop()
+	for {
+		s, err := supervisor.Stand(dir)
+		switch {
+		case errors.Is(err, supervisor.ErrNoJournal):
+			return nil, dir, WithHint(err, "opprof attach watches it all the same; a server is stopped by whoever started it")
+		case err != nil:
+			return nil, dir, err
+		case !s.Open:
+			return nil, dir, endedError{s.Status.Reason}
+		case !s.Supervised:
+			c, err := e.startSupervisor(ctx, dir)
+			return c, dir, err
+		}
 		if c := reach(ctx, dir, false); c != nil {
 			return c, dir, nil
 		}
-		return nil, dir, fmt.Errorf("the supervisor of %s (its socket is %s) does not answer", dir, s.Socket)
+		select { // it begins, or it was killed and has not quite gone
+		case <-ctx.Done():
+			return nil, dir, ctx.Err()
+		case <-limit.C:
+			return nil, dir, fmt.Errorf("the supervisor of %s does not answer at %s", dir, s.Socket)
+		case <-ticker.C:
+		}
 	}
-	c, err := e.startSupervisor(ctx, dir)
-	return c, dir, err
 }
 
 // endedError says that a run is over, and how it ended.
