@@ -74,6 +74,8 @@ var needs = map[string]string{
 	"opprof patch":     "an installed vLLM",
 	"opprof trace":     "profiler traces",
 	"opprof kernel":    "a list of kernels",
+	"opprof experts":   "routed experts, as the scripts have them",
+	"opprof calibrate": "profiler traces",
 	"opprof gate":      "paired results, as the scripts have them",
 	"opprof launch":    "a server, as the scripts have one",
 	"opprof status":    "a launched server",

@@ -61,7 +61,7 @@ func TestRowsThatNoRouterWrites(t *testing.T) {
 	if b := r.Layer[2].Balance; b.Entropy != nil || b.MaxOverMean != nil || b.Busiest != nil {
 		t.Errorf("a layer that does not route has figures: %+v", b)
 	}
-	for _, word := range []string{"3 rows hold nothing but expert 0", "1 layers hold nothing", "1 rows name", "1 ids"} {
+	for _, word := range []string{"3 rows of nothing but expert 0", "1 layer of nothing", "1 row with an expert named twice", "1 id of no expert"} {
 		if !strings.Contains(strings.Join(r.Warnings, "|"), word) {
 			t.Errorf("no warning says %q: %q", word, r.Warnings)
 		}
@@ -76,7 +76,7 @@ func TestOneExpertATokenMayBeExpertZero(t *testing.T) {
 	if err := l.Add(arrayOf(t, [][][]uint16{{{0}, {0}}, {{0}, {2}}})); err != nil {
 		t.Fatal(err)
 	}
-	if !reflect.DeepEqual(l.Layer(0), []int64{2, 0, 0, 0}) || l.ZeroTokens != 1 || !strings.Contains(NewReport(l, nil, nil).Warnings[0], "1 tokens chose expert 0") {
+	if !reflect.DeepEqual(l.Layer(0), []int64{2, 0, 0, 0}) || l.ZeroTokens != 1 || !strings.Contains(NewReport(l, nil, nil).Warnings[0], "1 token with expert 0") {
 		t.Errorf("%v, %d zero tokens, %q", l.Layer(0), l.ZeroTokens, NewReport(l, nil, nil).Warnings)
 	}
 }
