@@ -32,8 +32,7 @@ func (d *demo) arm(now time.Time) error {
 	if !ok {
 		return errNoWindow
 	}
-	d.player.jump(marker, leadNS, now.Add(demoBeat).UnixNano())
-	at := now.Add(time.Duration(leadNS))
+	at := time.Unix(0, d.player.jump(marker, leadNS, now.Add(demoBeat).UnixNano()))
 	d.armed.Store(&at)
 	return nil
 }
@@ -75,9 +74,9 @@ func (p *player) nextStart() (line int, ok bool) {
 	return 0, false
 }
 
-// jump goes on at wallNS with the step that is due leadNS of replayed time before line to, as if nothing had been in between: step indices and
-// clocks go on.
-func (p *player) jump(to int, leadNS, wallNS int64) {
+// jump goes on with the step that is due leadNS of replayed time before line to, as if nothing had been in between: it is submitted at wallNS,
+// and step indices and clocks go on. It returns when line to is due now.
+func (p *player) jump(to int, leadNS, wallNS int64) (dueNS int64) {
 	from := p.lines[to].dueNS - int64(float64(leadNS)*p.clock.speed)
 	at := to
 	for i := range to {
@@ -92,7 +91,10 @@ func (p *player) jump(to int, leadNS, wallNS int64) {
 	p.next = at
 	step, _ := number(p.lines[at].line, "step_index")
 	p.moved = p.lastStep + 1 - step - p.round*p.steps
-	moved := wallNS - p.dueWallNS()
+	submitted, _ := number(p.lines[at].line, "submit_mono_ns")
+	took := scaleNS(p.lines[at].dueNS-(submitted-p.baseMonoNS), p.clock.speed)
+	moved := wallNS + max(0, took) - p.dueWallNS()
 	p.clock.zeroWallNS += moved
 	p.clock.zeroMonoNS += moved
+	return p.dueWallNS() + scaleNS(p.lines[to].dueNS-p.lines[at].dueNS, p.clock.speed)
 }
