@@ -27,7 +27,7 @@ func newCheck(env *Env) *cobra.Command {
 block counts, graph buckets, clocks, the footer. Exits with 3 when something does not hold. A missing footer (the server was killed, or
 still runs) is only mentioned.
 
-` + runArgument,
+PATH is a RUN as everywhere. ` + runArgument,
 		Example: `  opprof check RUN
   opprof check --json RUN      # one JSON object, for scripts`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -66,6 +66,8 @@ func (o *checkOptions) run(ctx context.Context, env *Env, args []string) error {
 		return err
 	}
 	switch {
+	case report.Stepless() > 0:
+		return fmt.Errorf("cannot check: no step could be read of %s", plural(int64(report.Stepless()), "stream"))
 	case report.Unreadable() > 0:
 		return fmt.Errorf("cannot check: %s could not be read to the end", plural(int64(report.Unreadable()), "stream"))
 	case report.Violated():
@@ -80,6 +82,8 @@ func checkTable(report *session.CheckReport) *table {
 		f := &report.Files[i]
 		verdict := "holds"
 		switch {
+		case f.Stepless():
+			verdict = "NO STEP COULD BE READ"
 		case len(f.Violations) > 0:
 			verdict = "DOES NOT HOLD"
 		case f.Error != "":

@@ -34,6 +34,8 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		SilenceUsage:      true,
 		DisableAutoGenTag: true,
 	}
+	root.Version = buildVersion()
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)

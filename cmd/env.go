@@ -61,9 +61,16 @@ func patchOf(ctx context.Context, python string) (*overlay.Overlay, error) {
 	return overlay.NewCache(root, time.Now).Build(ctx, p, site)
 }
 
-// A lost terminal (SIGHUP) is listened to as well: the demo has a folder to remove.
+// A lost terminal (SIGHUP) is listened to as well: the demo has a folder to remove. So has a reader of its output that went away: with SIGPIPE
+// taken, the write fails instead of ending the process, and the command ends in order.
 func notify(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	return ctx, func() {
+		stop()
+		signal.Stop(pipes)
+	}
 }
 
 // interactive reports whether a screen can be shown: both ends are terminals and the terminal can move its cursor.

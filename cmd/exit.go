@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"syscall"
 )
 
 // ExitCode is the status that the process ends with.
@@ -74,15 +75,18 @@ func exitCode(err error) ExitCode {
 		return ExitOK
 	case errors.As(err, &coded):
 		return coded.code
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), readerLeft(err):
 		return ExitInterrupted
 	}
 	return ExitFailure
 }
 
+// readerLeft reports whether whoever read the output had enough of it, as head does.
+func readerLeft(err error) bool { return errors.Is(err, syscall.EPIPE) }
+
 // printError writes an error and its hint, if it has anything to say.
 func printError(w io.Writer, err error) {
-	if err == nil || errors.Is(err, errSilent) || errors.Is(err, context.Canceled) {
+	if err == nil || errors.Is(err, errSilent) || errors.Is(err, context.Canceled) || readerLeft(err) {
 		return
 	}
 	_, _ = fmt.Fprintf(w, "opprof: %s\n", strings.TrimRight(err.Error(), "\n"))

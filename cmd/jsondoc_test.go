@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"opprof/cmd/session"
+	"opprof/engine/store"
 	"opprof/engine/control"
 )
 
@@ -133,6 +134,9 @@ func (d *jsonDocument) fields(t reflect.Type) {
 }
 
 func (d *jsonDocument) typeName(t reflect.Type) string {
+	if t == reflect.TypeFor[store.GraphSteps]() {
+		return "object of integer by name"
+	}
 	if t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) {
 		return "string"
 	}

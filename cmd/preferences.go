@@ -79,7 +79,7 @@ func settings() []setting {
 			func(p *preferences) *string { return &p.syncOutput }),
 		choice("density", "how much a page shows at once; auto goes by the terminal's width", "auto", []string{"auto", "compact", "normal", "full"},
 			func(p *preferences) *string { return &p.density }),
-		choice("mouse", "whether the screen reads the mouse; % switches while it is open", "on", []string{"on", "off"},
+		choice("mouse", "whether the screen reads the mouse; a key switches it while it is open", "on", []string{"on", "off"},
 			func(p *preferences) *string { return &p.mouse }),
 		choice("log_file", "the program's own log; empty is $XDG_STATE_HOME/opprof/opprof.log", "", nil, func(p *preferences) *string { return &p.logFile }),
 		choice("log_level", "what is written there", "info", []string{"off", "error", "warn", "info", "debug"}, func(p *preferences) *string { return &p.logLevel }),
@@ -226,11 +226,38 @@ func parsePreferences(path, text string) (preferenceFile, error) {
 		switch value.(type) {
 		case string, bool:
 		default:
-			return file, fmt.Errorf("cannot read preferences: %s:%d: %s: want a string or a boolean", path, line, key)
+			return file, fmt.Errorf("cannot read preferences: %s:%d: %s: want %s, got %s", path, line, key, wanted(key), tomlText(value))
 		}
 		file.values[key] = fileValue{text: fmt.Sprint(value), line: line}
 	}
 	return file, nil
+}
+
+// wanted says how a setting is written.
+func wanted(key string) string {
+	s, _ := settingOf(key)
+	switch {
+	case s.key == "mouse":
+		return "\"on\" or \"off\""
+	case s.choices != nil:
+		return "one of \"" + strings.Join(s.choices, "\", \"") + "\" in quotes"
+	case s.initial == "":
+		return "a text in quotes"
+	}
+	return "a text in quotes such as \"" + s.initial + "\""
+}
+
+// tomlText is a value as a user wrote it, or what it is where that is long.
+func tomlText(v any) string {
+	switch v := v.(type) {
+	case map[string]any:
+		return "a table"
+	case []any, []map[string]any:
+		return "a list"
+	case int64, float64:
+		return fmt.Sprintf("the number %v", v)
+	}
+	return fmt.Sprint(v)
 }
 
 func settingOf(key string) (setting, bool) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -105,15 +106,50 @@ func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *
 		return err
 	}
 	run := s.Run()
+	if run.Kind == session.KindLive && ended(frame) {
+		run.Kind, frame.Live = session.KindFinished, false
+	}
 	if o.json {
 		err = printJSON(env.Stdout, newPage(run, frame))
 	} else {
-		err = (&summary{run: run, frame: frame, zone: p.location()}).write(env.Stdout)
+		page := &summary{run: run, frame: frame, shown: &frame.Now, zone: p.location()}
+		if o.step == 0 && run.Kind == session.KindFinished {
+			if page.shown, page.quiet, err = o.lastWork(ctx, s, frame); err != nil {
+				return err
+			}
+		}
+		err = page.write(env.Stdout)
 	}
 	if err == nil && run.Kind == session.KindFinished && frame.Run.Counts.Steps == 0 && len(run.Traces) == 0 {
 		return WithHint(fmt.Errorf("%s holds no step that could be read", run.Path), "opprof check "+run.Path+" says why")
 	}
 	return err
+}
+
+// ended reports whether every engine has written its footer: such a run grows no more.
+func ended(f *store.Frame) bool {
+	return len(f.Engines) > 0 && !slices.ContainsFunc(f.Engines, func(e store.Engine) bool { return e.Footer == nil })
+}
+
+// lastWork is the newest step that ran the model: a server that is shut down ends with steps that hold nothing. quiet counts those behind it;
+// where there are too many of them the newest step stands for itself.
+func (o *screenOptions) lastWork(ctx context.Context, s *session.Session, f *store.Frame) (now *store.Instant, quiet int64, err error) {
+	const most = 64
+	now = &f.Now
+	for ; now.Known && now.PrefillTokens+now.DecodeTokens == 0; quiet++ {
+		if quiet == most {
+			return &f.Now, 0, nil
+		}
+		before, err := s.Frame(ctx, store.Query{Engine: o.engine, AtNS: now.TimeNS - 1, SpanNS: 1, Columns: 1})
+		if err != nil {
+			return nil, 0, err
+		}
+		now = &before.Now
+	}
+	if !now.Known {
+		return &f.Now, 0, nil
+	}
+	return now, quiet, nil
 }
 
 func (o *screenOptions) frame(ctx context.Context, s *session.Session) (*store.Frame, error) {

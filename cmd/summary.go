@@ -17,6 +17,8 @@ import (
 type summary struct {
 	run   rundir.Description
 	frame *store.Frame
+	shown *store.Instant // the step that has a column of its own
+	quiet int64          // steps behind it that ran no model
 	zone  *time.Location
 }
 
@@ -104,7 +106,19 @@ func (s *summary) rates() string {
 	if !r.Known {
 		return "rates -"
 	}
-	return fmt.Sprintf("%s   prefill %s   decode %s", unit.Rate(r.StepsPerS, "step/s"), unit.Rate(r.PrefillTokPerS, "tok/s"), unit.Rate(r.DecodeTokPerS, "tok/s"))
+	text := fmt.Sprintf("%s   prefill %s   decode %s", unit.Rate(r.StepsPerS, "step/s"), unit.Rate(r.PrefillTokPerS, "tok/s"), unit.Rate(newDecode(r), "tok/s"))
+	if r.RecomputeTokPerS > 0 {
+		text += "   recomputed " + unit.Rate(r.RecomputeTokPerS, "tok/s")
+	}
+	return text
+}
+
+// newDecode is the rate of decode tokens that were not computed before, where the recorder tells them apart.
+func newDecode(r *store.Rates) float64 {
+	if r.RecomputeKnown {
+		return r.NewDecodeTokPerS
+	}
+	return r.DecodeTokPerS
 }
 
 func (s *summary) records() []string {
@@ -140,7 +154,7 @@ func (s *summary) numbers() *table {
 	if f.Run.Counts.Steps == 0 {
 		return t
 	}
-	now := &f.Now
+	now := s.shown
 	whole := f.Span.Counts.Steps == f.Run.Counts.Steps // the columns show all there is: one stretch says it
 	each := func(name, now string, of func(*store.Summary) string) {
 		if whole {
@@ -149,7 +163,11 @@ func (s *summary) numbers() *table {
 		}
 		t.row(name, now, of(&f.Span), of(&f.Run))
 	}
-	each("", "step "+unit.Count(now.StepIndex), func(x *store.Summary) string {
+	step := "step " + unit.Count(now.StepIndex)
+	if s.quiet > 0 {
+		step += ", the last that ran the model"
+	}
+	each("", step, func(x *store.Summary) string {
 		if x == &f.Run {
 			return "run"
 		}
@@ -165,7 +183,12 @@ func (s *summary) numbers() *table {
 	each("stalls, periods >= "+unit.Duration(store.StallNS), "", func(x *store.Summary) string { return unit.Count(x.Counts.Stalls) })
 	each("steps", "", func(x *store.Summary) string { return unit.Count(x.Counts.Steps) })
 	count("prefill tokens", now.PrefillTokens, func(c *store.Counts) int64 { return c.PrefillTokens })
-	count("decode tokens", now.DecodeTokens, func(c *store.Counts) int64 { return c.DecodeTokens })
+	count("decode tokens", newTokens(now), func(c *store.Counts) int64 {
+		if n, told := c.NewDecodeTokens(); told {
+			return n
+		}
+		return c.DecodeTokens
+	})
 	each("recomputed tokens", unit.Known(now.RecomputeTokens, unit.Count), func(x *store.Summary) string { return knownIn(x.Counts.RecomputeSteps, x.Counts.RecomputeTokens) })
 	each("decode requests, mean per step", unit.Count(now.DecodeBatchSize), func(x *store.Summary) string { return mean(x.Counts.DecodeRequests, x.Counts.Steps) })
 	each("prefill requests, mean per step", unit.Count(now.PrefillRequests), func(x *store.Summary) string { return mean(x.Counts.PrefillRequests, x.Counts.Steps) })
@@ -177,6 +200,14 @@ func (s *summary) numbers() *table {
 	each("KV blocks, used of total", unit.Count(now.KV.UsedBlocks)+" of "+unit.Count(now.KV.TotalBlocks), func(*store.Summary) string { return "" })
 	each("prefix hits of looked-up tokens", hits(now.Local), func(x *store.Summary) string { return unit.Share(x.Counts.Local.Hits, x.Counts.Local.Queries) })
 	return t
+}
+
+// newTokens are the decode tokens of a step that were not computed before a preemption; all where it does not tell.
+func newTokens(n *store.Instant) int64 {
+	if n.RecomputeTokens == nil {
+		return n.DecodeTokens
+	}
+	return max(0, n.DecodeTokens-*n.RecomputeTokens)
 }
 
 // knownIn prints a sum of which so many steps tell.
@@ -276,7 +307,7 @@ func (s *summary) engines() *table {
 			return unit.Number(v)
 		}
 		t.row(chart.Sanitize(e.ID), e.State.Name, unit.Count(e.Steps), unit.Count(e.LastStep), rate(e.Rates.StepsPerS), rate(e.Rates.PrefillTokPerS),
-			rate(e.Rates.DecodeTokPerS), unit.Count(e.Now.Queues.Running), unit.Count(e.Now.Queues.Waiting), unit.Percent(e.Now.KV.Usage), unit.Count(e.Loss.Dropped))
+			rate(newDecode(&e.Rates)), unit.Count(e.Now.Queues.Running), unit.Count(e.Now.Queues.Waiting), unit.Percent(e.Now.KV.Usage), unit.Count(e.Loss.Dropped))
 	}
 	return t
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +36,7 @@ iteration is the largest busy time of its ranks; the residual is the step's peri
 
 What is damaged is left out, counted and named; what no rule knows is shown as unknown, never hidden in a family.
 
-` + runArgument,
+PATH is a trace (*.pt.trace.json or *.pt.trace.json.gz), a folder of traces, or a RUN. ` + runArgument,
 		Example: `  opprof trace RUN
   opprof trace kineto/ --top 30
   opprof trace --json RUN | jq '.windows[0].ranks[].families'`,
@@ -142,14 +144,18 @@ func spareMemory(env *Env, traces []string) (restore func()) {
 
 // addTraces takes a trace file with the streams of the run it lies in, or whatever holds a run or traces.
 func (e *Env) addTraces(in *capture.Input, arg string) error {
-	if s, err := os.Stat(arg); err == nil && s.Mode().IsRegular() {
+	st, err := os.Stat(arg)
+	switch {
+	case err == nil && st.Mode().IsRegular():
 		in.Traces = append(in.Traces, arg)
 		in.Streams = append(in.Streams, e.streamsBeside(arg)...)
 		return nil
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsRune(arg, filepath.Separator):
+		return WithHint(fmt.Errorf("cannot find traces: %s does not exist", arg), "a trace (*.pt.trace.json, *.pt.trace.json.gz), a folder of traces, or a run")
 	}
 	run, err := e.openRun(arg)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot find traces: %w", err)
 	}
 	in.Traces = append(in.Traces, run.Traces...)
 	in.Streams = append(in.Streams, run.Streams...)

@@ -18,10 +18,14 @@ func newVersion(env *Env) *cobra.Command {
 		Example: "  opprof version",
 		Args:    exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.Stdout, "opprof %s (vLLM %s, %s %s/%s)\n", buildVersion(), vllmVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(env.Stdout, versionLine())
 			return err
 		},
 	}
+}
+
+func versionLine() string {
+	return fmt.Sprintf("opprof %s (vLLM %s, %s %s/%s)", buildVersion(), vllmVersion, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // buildVersion is the module version, or the revision it was built from, or "devel".

@@ -29,6 +29,20 @@ func (r *CheckReport) Violated() bool {
 	return slices.ContainsFunc(r.Files, func(f FileCheck) bool { return !f.OK() })
 }
 
+// Stepless reports whether the stream holds lines but not one step that can be read: there is nothing that could hold.
+func (f *FileCheck) Stepless() bool { return f.Steps == 0 && f.BadLines > 0 }
+
+// Stepless counts the streams of which no step could be read.
+func (r *CheckReport) Stepless() int {
+	n := 0
+	for i := range r.Files {
+		if r.Files[i].Stepless() {
+			n++
+		}
+	}
+	return n
+}
+
 // Unreadable counts the streams that were not read to their end.
 func (r *CheckReport) Unreadable() int {
 	n := 0
