@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"errors"
+	"os"
 	"strconv"
 	"strings"
 
@@ -26,9 +27,13 @@ func (s *Supervisor) writeManifest() {
 	if !s.papers.dirty || s.papers.writing {
 		return
 	}
-	m, dir := s.manifest(), s.config.Dir
+	m, dir, steps := s.manifest(), s.config.Dir, s.engines.steps()
 	s.papers.dirty, s.papers.writing = false, true
 	s.do(func(context.Context) func() {
+		if m.Exit != nil && steps > 0 {
+			perStep := float64(s.streamBytes()) / float64(steps)
+			m.BytesPerStep = &perStep
+		}
 		err := rundir.WriteManifest(dir, &m)
 		return func() {
 			s.papers.writing = false
@@ -37,6 +42,20 @@ func (s *Supervisor) writeManifest() {
 			}
 		}
 	})
+}
+
+// streamBytes are the sizes of all Layer-1 files together.
+func (s *Supervisor) streamBytes() (sum int64) {
+	paths, err := s.streams()
+	if err != nil {
+		return 0
+	}
+	for _, path := range paths {
+		if st, err := os.Stat(path); err == nil {
+			sum += st.Size()
+		}
+	}
+	return sum
 }
 
 // manifest is what is known now. The maps of the configuration are shared and never written to.

@@ -38,7 +38,8 @@ func TestARunFromStartToStop(t *testing.T) {
 		}
 	}
 	m, _ := rundir.ReadManifest(r.config.Dir)
-	if m.Parallel.TP != 2 || m.Backends.MoE != "TRITON" || len(m.Windows) != 3 || m.Exit.State != "stopped" {
+	if m.Parallel.TP != 2 || m.Backends.MoE != "TRITON" || len(m.Windows) != 3 || m.Exit.State != "stopped" ||
+		m.BytesPerStep == nil || *m.BytesPerStep < 300 || *m.BytesPerStep > 3000 {
 		t.Errorf("manifest %+v", m)
 	}
 }

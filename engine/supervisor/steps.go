@@ -125,6 +125,14 @@ func (e *engines) work() bool {
 	return slices.ContainsFunc(e.list, func(o engine) bool { return o.work })
 }
 
+// steps are those of all engines together; an engine's first is 1.
+func (e *engines) steps() (sum int64) {
+	for _, o := range e.list {
+		sum += o.StepIndex
+	}
+	return sum
+}
+
 func (e *engines) status() []control.Engine {
 	out := make([]control.Engine, len(e.list))
 	for i, o := range e.list {

@@ -449,3 +449,42 @@ func TestTrafficThatEndsWithTheWindow(t *testing.T) {
 		t.Errorf("%s: %s", w.State, w.Reason)
 	}
 }
+
+// TestTheWarmUpOfATorchScheduleCarriesNoLabel: steps 102 to 109 of a marker at 100, and the export at 110.
+func TestTheWarmUpOfATorchScheduleCarriesNoLabel(t *testing.T) {
+	s := Defaults()
+	s.Ranks, s.MaxIterations, s.Skip, s.OneOnly = 1, 8, 1, true
+	b := &bench{t: t, c: New(s), now: 1000 * second}
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.open(1, 100)
+	for i := int64(101); i <= 109; i++ {
+		b.step("dp0", i, 8)
+	}
+	b.expect("1 armed", "1 starting", "start 1", "1 recording")
+	b.step("dp0", 110, 8)
+	b.take(b.c.StopReturned(b.now, 1, nil))
+	b.take(b.c.Files(b.now, 1, files(1, true)))
+	b.take(b.c.Inspected(b.now, 1, ranks(1, 8), nil))
+	if w := b.state(1); w.State != control.WindowVerified || *w.First != 102 || *w.Last != 109 {
+		t.Errorf("%s, steps %d to %d", w.State, *w.First, *w.Last)
+	}
+}
+
+// TestEachEngineHasItsMarker: a window is full when every engine has gone past its own.
+func TestEachEngineHasItsMarker(t *testing.T) {
+	b := newBench(t, 2)
+	b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+	b.open(1, 100)
+	b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp1", Action: record.ActionStart, AfterStep: 500}))
+	for i := int64(1); i <= 11; i++ {
+		b.step("dp0", 100+i, 8)
+	}
+	b.expect("1 armed", "1 starting", "start 1", "1 recording")
+	for i := int64(1); i <= 11; i++ {
+		b.step("dp1", 500+i, 8)
+	}
+	b.expect("1 armed", "1 starting", "start 1", "1 recording", "1 flushing", "stop 1")
+	if e := b.state(1).Engines; e[1].Steps[0].Index != 501 || len(e[1].Steps) != 10 {
+		t.Errorf("%+v", e)
+	}
+}
