@@ -205,7 +205,7 @@ func asciiRune(r rune) byte {
 		return byte(r)
 	case r == '│' || r == '┃' || r == '┤' || r == '├':
 		return '|'
-	case r == '█' || r == '▓' || r == '▒':
+	case r == '█' || r == '▄' || r == '▓' || r == '▒':
 		return '#'
 	case r == '–' || r == '—' || r == '─' || r == '━' || r == '‐' || r == '‑':
 		return '-'

@@ -21,7 +21,7 @@ func periodPanel() Panel {
 func periodRight(in *Input) []string {
 	q := in.Frame.Span.Period
 	figures := []string{
-		"█ p50 " + unit.Known(q.P50NS, unit.DurationMS),
+		"▄ p50 " + unit.Known(q.P50NS, unit.DurationMS),
 		"× p95 " + unit.Known(q.P95NS, unit.DurationMS),
 		"p99 " + unit.Known(q.P99NS, unit.DurationMS),
 		"+ max " + unit.Known(q.MaxNS, unit.DurationMS),

@@ -78,7 +78,7 @@ func Light() *Theme {
 		RoleDecode: 25, RolePrefill: 130, RoleContext: 23, RoleChunk: 94, RoleKV: 91,
 		RoleGraphFull: 22, RoleGraphPiecewise: 25, RoleGraphNone: 124, RoleGraphUnknown: 241,
 		RolePeriod: 24, RolePeriodTail: 125, RoleQueue: 95, RolePrefix: 60, RolePreempt: 160, RoleWindow: 90,
-		RoleHeat1: 66, RoleHeat2: 30, RoleHeat3: 23, RoleHeat4: 22, RoleHeat5: 232,
+		RoleHeat1: 66, RoleHeat2: 30, RoleHeat3: 29, RoleHeat4: 23, RoleHeat5: 22,
 		RoleAttention: 25, RoleRouter: 94, RoleExpert: 130, RoleDense: 23, RoleNorm: 95,
 		RoleCollective: 90, RoleSampling: 125, RoleMemory: 60, RoleOther: 241,
 	}.inks(), false)
@@ -134,7 +134,7 @@ func ColorBlindLight() *Theme {
 		RoleDecode: 25, RolePrefill: 130, RoleContext: 24, RoleChunk: 94, RoleKV: 61,
 		RoleGraphFull: 25, RoleGraphPiecewise: 235, RoleGraphNone: 130, RoleGraphUnknown: 241,
 		RolePeriod: 24, RolePeriodTail: 130, RoleQueue: 94, RolePrefix: 60, RolePreempt: 130, RoleWindow: 58,
-		RoleHeat1: 67, RoleHeat2: 25, RoleHeat3: 24, RoleHeat4: 17, RoleHeat5: 232,
+		RoleHeat1: 67, RoleHeat2: 25, RoleHeat3: 24, RoleHeat4: 18, RoleHeat5: 17,
 		RoleAttention: 25, RoleRouter: 58, RoleExpert: 130, RoleDense: 24, RoleNorm: 94,
 		RoleCollective: 61, RoleSampling: 52, RoleMemory: 60, RoleOther: 241,
 	}.inks(), false)
