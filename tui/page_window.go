@@ -26,6 +26,8 @@ type windowsPage struct {
 
 	width, height int
 	list          *catalog.List // nil before the first answer
+	asked         windowQuery   // that list answers
+	same          int           // answers in a row that told nothing new
 	err           error         // why there is no newer one
 	pane          windowPane
 	at            place  // what is selected
@@ -93,6 +95,9 @@ func (p *windowsPage) want() want {
 	if p.marked != nil {
 		q.open[1] = p.marked.key
 	}
+	if p.settled(q) {
+		return want{}
+	}
 	w := want{windows: q}
 	if p.live {
 		w.head = headQuery(p.now())
@@ -107,9 +112,22 @@ func (p *windowsPage) take(w want, pic picture) {
 		return
 	}
 	p.err = pic.windowsErr
-	if pic.windows != nil {
-		p.list = pic.windows
+	if pic.windows == nil {
+		return
 	}
+	p.same++
+	if p.list == nil || p.list.Version != pic.windows.Version || p.asked != *w.windows {
+		p.same = 0
+	}
+	p.list, p.asked = pic.windows, *w.windows
+}
+
+// settledAfter is how many answers without news end the questions about a finished run: ten seconds, in which the events of any window are read.
+const settledAfter = 40
+
+// settled reports whether all of a finished run is known.
+func (p *windowsPage) settled(q *windowQuery) bool {
+	return !p.live && p.list != nil && p.list.Done == p.list.Of && *q == p.asked && p.same >= settledAfter
 }
 
 // index is the place of the selected window in the list; -1 without one.

@@ -261,3 +261,27 @@ func TestPanesShareTheLines(t *testing.T) {
 		}
 	})
 }
+
+// A finished run that is known whole is not asked about again, until other windows are looked at.
+func TestWindowsAreIdle(t *testing.T) {
+	s, src := windowScreen(t, "h200-tp2-eager", "finished", 120, 40, Options{}, nil)
+	asked := 0
+	src.change = func(l *catalog.List) *catalog.List {
+		asked++
+		still := *l
+		still.Version = 1
+		return &still
+	}
+	for range settledAfter + 3 {
+		s.tick(time.Second)
+	}
+	asked = 0
+	s.tick(time.Second)
+	if asked != 0 {
+		t.Errorf("asked %d times", asked)
+	}
+	s.keys("g")
+	if asked == 0 {
+		t.Error("another window was not asked for")
+	}
+}
