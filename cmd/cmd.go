@@ -11,6 +11,7 @@ import (
 func Main(env *Env) ExitCode {
 	ctx, stop := env.Notify(context.Background())
 	defer stop()
+	env.Stderr = plainWriter{env.Stderr}
 	root := newRoot(env)
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -46,7 +45,9 @@ func completeRuns(env *Env) cobra.CompletionFunc {
 		}
 		ids := []cobra.Completion{latestRun}
 		for _, r := range runs {
-			ids = append(ids, fmt.Sprintf("%s\t%s", r.ID, r.Path))
+			if printable(r.ID) == r.ID { // another name could not be typed
+				ids = append(ids, r.ID+"\t"+printable(r.Path))
+			}
 		}
 		return ids, cobra.ShellCompDirectiveDefault
 	}

@@ -89,10 +89,42 @@ func printError(w io.Writer, err error) {
 	if err == nil || errors.Is(err, errSilent) || errors.Is(err, context.Canceled) || readerLeft(err) {
 		return
 	}
-	_, _ = fmt.Fprintf(w, "opprof: %s\n", strings.TrimRight(err.Error(), "\n"))
+	_, _ = fmt.Fprintf(w, "opprof: %s\n", strings.Join(errorLines(err), "\n"))
 	if hint := hintOf(err); hint != "" {
-		_, _ = fmt.Fprintf(w, "  try: %s\n", hint)
+		_ = printf(w, "  try: %s\n", hint)
 	}
+}
+
+// errorLines is an error's text, made printable: a line for each of the errors that are joined in it. A line end in a name makes none.
+func errorLines(err error) []string {
+	lines := strings.Split(strings.TrimRight(marked(err), "\n"), lineEnd)
+	for i := range lines {
+		lines[i] = printable(lines[i])
+	}
+	return lines
+}
+
+// lineEnd stands for the line ends that joining made.
+const lineEnd = "\x00"
+
+// marked is the text of an error with lineEnd between the errors that are joined in it.
+func marked(err error) string {
+	text := strings.ReplaceAll(err.Error(), lineEnd, "?")
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return strings.Replace(text, strings.ReplaceAll(inner.Error(), lineEnd, "?"), marked(inner), 1)
+		}
+	case interface{ Unwrap() []error }:
+		parts := make([]string, 0, 4)
+		for _, part := range e.Unwrap() {
+			parts = append(parts, marked(part))
+		}
+		if joined := strings.Join(parts, lineEnd); strings.ReplaceAll(joined, lineEnd, "\n") == text {
+			return joined
+		}
+	}
+	return text
 }
 
 func hintOf(err error) string {

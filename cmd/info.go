@@ -85,10 +85,10 @@ func (o *infoOptions) run(env *Env) error {
 		case !path.Exists:
 			note = "(not there yet)"
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s %s\n", path.Name, path.Path, note)
+		_ = printf(w, "%s\t%s %s\n", path.Name, path.Path, note)
 	}
 	t := f.Terminal
-	_, _ = fmt.Fprintf(w, "\nterminal\t%s, %s\nsize\t%s\ntheme\t%s, %s\nlocale\t%s\nover ssh, in tmux\t%s, %s\n",
+	_ = printf(w, "\nterminal\t%s, %s\nsize\t%s\ntheme\t%s, %s\nlocale\t%s\nover ssh, in tmux\t%s, %s\n",
 		orDash(t.Term), yesNo(t.Interactive, "can show screens", "no screen: summaries are printed"), size(t.Columns, t.Rows),
 		t.Theme, t.Glyphs, orDash(t.Locale), yesNo(t.SSH, "yes", "no"), yesNo(t.Tmux, "yes", "no"))
 	return w.Flush()

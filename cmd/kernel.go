@@ -76,9 +76,9 @@ func (o *kernelOptions) lines(out *bufio.Writer, in io.Reader, rules *family.Rul
 // line prints one answer. A name with tabs or newlines would break the columns: they are printed as blanks.
 func (o *kernelOptions) line(out *bufio.Writer, rules *family.Rules, name string) {
 	v := rules.Classify(name)
-	fmt.Fprintf(out, "%s\t%s\t%s", strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(name), v.Family, v.Rule)
+	_ = printf(out, "%s\t%s\t%s", strings.NewReplacer("\t", " ", "\n", " ", "\r", " ").Replace(name), v.Family.String(), v.Rule)
 	if o.reason {
-		fmt.Fprintf(out, "\t%s", v.Reason)
+		_ = printf(out, "\t%s", v.Reason)
 	}
 	fmt.Fprintln(out)
 }

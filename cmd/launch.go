@@ -93,7 +93,7 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 		return err
 	}
 	if o.dryRun {
-		if _, err := fmt.Fprintf(env.Stdout, "run     %s\ncommand %s\n", p.dir, strings.Join(quoted(launch.Argv(p.server, p.dir)), " ")); err != nil {
+		if err := printf(env.Stdout, "run     %s\ncommand %s\n", p.dir, strings.Join(quoted(launch.Argv(p.server, p.dir)), " ")); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 	if !o.detach && env.interactive() {
 		return openControlled(ctx, env, &o.screen, p.dir, client)
 	}
-	if _, err := fmt.Fprintf(env.Stdout, "run      %s\nfolder   %s\nserver   %s\n", p.id, p.dir, p.server.Address()); err != nil {
+	if err := printf(env.Stdout, "run      %s\nfolder   %s\nserver   %s\n", p.id, p.dir, p.server.Address()); err != nil {
 		return err
 	}
 	if o.noWait {
@@ -274,17 +274,16 @@ func followStart(ctx context.Context, env *Env, dir string, client *control.Clie
 		s, err := client.Status(ctx)
 		switch {
 		case ctx.Err() != nil:
-			_, _ = fmt.Fprintf(env.Stderr, "the start goes on: opprof attach %s, opprof stop %s\n", s.Run, s.Run)
+			_ = printf(env.Stderr, "the start goes on: opprof attach %s, opprof stop %s\n", s.Run, s.Run)
 			return ctx.Err()
 		case err != nil:
 			return startFailed(dir, err)
 		case s.State == control.Dead || s.State == control.Stopping:
 		case s.State != control.Starting:
-			_, err := fmt.Fprintf(env.Stdout, "ready    after %s: opprof attach %s, opprof window arm %s, opprof stop %s\n", env.Now().Sub(began).Round(time.Second), s.Run, s.Run, s.Run)
-			return err
+			return printf(env.Stdout, "ready    after %s: opprof attach %s, opprof window arm %s, opprof stop %s\n", env.Now().Sub(began).Round(time.Second), s.Run, s.Run, s.Run)
 		case s.Phase.Name != phase.Name:
 			phase = s.Phase
-			if _, err := fmt.Fprintf(env.Stdout, "starting %s\n", phase.Name); err != nil {
+			if err := printf(env.Stdout, "starting %s\n", phase.Name); err != nil {
 				return err
 			}
 		}

@@ -97,7 +97,11 @@ func (l *logFile) tell(err error) error {
 	}
 	trace := "  " + strings.ReplaceAll(strings.TrimSpace(string(crash.Stack)), "\n", "\n  ") + "\n"
 	if _, failed := io.WriteString(l, crash.Error()+"\n"+trace); failed != nil {
-		return fmt.Errorf("%w\n%s", err, trace)
+		said := []error{err}
+		for line := range strings.Lines(trace) {
+			said = append(said, errors.New(strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")))
+		}
+		return errors.Join(said...)
 	}
-	return fmt.Errorf("%w\n  its trace is in %s: please report it with the log", err, l.path)
+	return errors.Join(err, fmt.Errorf("  its trace is in %s: please report it with the log", l.path))
 }

@@ -2,9 +2,7 @@ package cmd
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -102,22 +100,18 @@ func newPatchCheck(env *Env, target *patchTarget) *cobra.Command {
 
 func printPatchReport(env *Env, r overlay.Report, asJSON bool) error {
 	if asJSON {
-		out := json.NewEncoder(env.Stdout)
-		out.SetEscapeHTML(false)
-		return out.Encode(r)
+		return printJSON(env.Stdout, r)
 	}
 	version := r.Version
 	if version == "" {
 		version = "-"
 	}
-	_, err := fmt.Fprintf(env.Stdout, "vllm   %s in %s\npatch  %s for vllm %s\nstate  %s\n", version, r.Site, r.PatchHash, r.PatchVersion, r.State)
+	err := printf(env.Stdout, "vllm   %s in %s\npatch  %s for vllm %s\nstate  %s\n", version, r.Site, r.PatchHash, r.PatchVersion, r.State)
 	for _, file := range r.Files {
-		_, printErr := fmt.Fprintf(env.Stdout, "  %s\n", file)
-		err = errors.Join(err, printErr)
+		err = errors.Join(err, printf(env.Stdout, "  %s\n", string(file)))
 	}
 	for _, problem := range r.Problems {
-		_, printErr := fmt.Fprintf(env.Stdout, "problem: %s\n", problem.Error())
-		err = errors.Join(err, printErr)
+		err = errors.Join(err, printf(env.Stdout, "problem: %s\n", problem.Error()))
 	}
 	return err
 }
@@ -186,8 +180,7 @@ func printPatched(env *Env, s overlay.Site, changed bool, done, nothing string) 
 	if !changed {
 		word = nothing
 	}
-	_, err := fmt.Fprintf(env.Stdout, "%s %s\n", s.Package(), word)
-	return err
+	return printf(env.Stdout, "%s %s\n", s.Package(), word)
 }
 
 // refusedCode marks an installation that the patch does not fit as a check that does not hold.

@@ -78,7 +78,7 @@ func (e *Env) status(ctx context.Context, arg string) (control.Status, error) {
 func printStatus(w io.Writer, s control.Status, now time.Time) error {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-8s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(&b, "%-8s %s\n", name, printable(fmt.Sprintf(format, args...)))
 	}
 	line("run", "%s", s.Run)
 	line("folder", "%s", s.Path)

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -34,8 +33,7 @@ whether every process and the devices' memory are gone. It returns when that is 
 func stopRun(ctx context.Context, env *Env, arg string, noWait bool) error {
 	client, dir, err := env.command(ctx, arg)
 	if over := (endedError{}); errors.As(err, &over) {
-		_, err := fmt.Fprintln(env.Stdout, over.Error())
-		return err
+		return printf(env.Stdout, "%s\n", over)
 	}
 	if err != nil {
 		return err
@@ -55,8 +53,7 @@ func stopRun(ctx context.Context, env *Env, arg string, noWait bool) error {
 	if standErr != nil || s.Open {
 		return errors.Join(errors.New("the supervisor went away before it had finished; opprof stop again takes the run over"), err, standErr)
 	}
-	_, err = fmt.Fprintln(env.Stdout, s.Status.Reason)
-	return err
+	return printf(env.Stdout, "%s\n", s.Status.Reason)
 }
 
 // ordered turns a refusal into an error with its hint.

@@ -12,7 +12,12 @@ type table struct {
 	rows [][]string
 }
 
-func (t *table) row(cells ...string) { t.rows = append(t.rows, cells) }
+func (t *table) row(cells ...string) {
+	for i := range cells {
+		cells[i] = printable(cells[i])
+	}
+	t.rows = append(t.rows, cells)
+}
 
 func (t *table) write(w io.Writer) error {
 	var widths []int

@@ -107,7 +107,13 @@ func (o *traceOptions) print(env *Env, report *capture.Report) error {
 		return printJSON(env.Stdout, report)
 	case o.csv:
 		w := csv.NewWriter(env.Stdout)
-		if err := w.WriteAll(traceCells(report)); err != nil {
+		cells := traceCells(report)
+		for _, row := range cells {
+			for i := range row {
+				row[i] = printable(row[i])
+			}
+		}
+		if err := w.WriteAll(cells); err != nil {
 			return fmt.Errorf("cannot print CSV: %w", err)
 		}
 		return nil

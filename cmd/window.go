@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -146,7 +145,7 @@ func printWindows(env *Env, windows []control.Window, asJSON bool) error {
 		return printJSON(env.Stdout, windowList{1, list(windows)})
 	}
 	for _, w := range windows {
-		if _, err := fmt.Fprintf(env.Stdout, "window %s\n", windowText(w)); err != nil {
+		if err := printf(env.Stdout, "window %s\n", windowText(w)); err != nil {
 			return err
 		}
 	}

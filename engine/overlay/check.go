@@ -78,12 +78,15 @@ func (r Report) Err() error {
 // RefusedError says that an installation does not fit the patch.
 type RefusedError struct{ Report Report }
 
-func (e *RefusedError) Error() string {
-	lines := []string{fmt.Sprintf("vllm in %s cannot be patched (%s)", e.Report.Site, e.Report.State)}
+func (e *RefusedError) Error() string { return errors.Join(e.Unwrap()...).Error() }
+
+// Unwrap gives an error for each line of the text.
+func (e *RefusedError) Unwrap() []error {
+	lines := []error{fmt.Errorf("vllm in %s cannot be patched (%s)", e.Report.Site, e.Report.State)}
 	for _, problem := range e.Report.Problems {
-		lines = append(lines, "  "+problem.Error())
+		lines = append(lines, fmt.Errorf("  %w", problem))
 	}
-	return strings.Join(lines, "\n")
+	return lines
 }
 
 const reinstallFix = "install the vllm release again, or use the OpProf release for this version"
