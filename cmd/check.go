@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -44,58 +45,91 @@ PATH is a RUN as everywhere. ` + runArgument,
 }
 
 func (o *checkOptions) run(ctx context.Context, env *Env, args []string) error {
-	report := &session.CheckReport{Schema: 1, Files: []session.FileCheck{}}
+	report := &session.CheckReport{Schema: 1, Files: []session.FileCheck{}, Failed: []string{}}
+	var failed []error
 	for _, arg := range args {
-		run, err := env.openRun(arg)
-		if err != nil {
-			return err
-		}
-		if len(run.Streams) == 0 {
-			why := append([]string{"it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)"}, run.Problems...)
-			return fmt.Errorf("cannot check %s: %s", run.Path, strings.Join(why, "; "))
-		}
-		if err := report.AddRun(ctx, run); err != nil {
-			return err
+		switch err := env.checkRun(ctx, report, arg); {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			failed = append(failed, err)
+			report.Failed = append(report.Failed, err.Error())
 		}
 	}
-	if o.json {
+	switch {
+	case o.json:
 		if err := printJSON(env.Stdout, report); err != nil {
 			return err
 		}
-	} else if err := checkTable(report).write(env.Stdout); err != nil {
-		return err
+	case len(report.Files) > 0:
+		if err := checkTable(report).write(env.Stdout); err != nil {
+			return err
+		}
+	}
+	if n := report.Stepless(); n > 0 {
+		failed = append(failed, fmt.Errorf("cannot check: no step could be read of %s", plural(int64(n), "stream")))
+	}
+	if n := report.Unreadable(); n > 0 {
+		failed = append(failed, fmt.Errorf("cannot check: %s could not be read to the end", plural(int64(n), "stream")))
 	}
 	switch {
-	case report.Stepless() > 0:
-		return fmt.Errorf("cannot check: no step could be read of %s", plural(int64(report.Stepless()), "stream"))
-	case report.Unreadable() > 0:
-		return fmt.Errorf("cannot check: %s could not be read to the end", plural(int64(report.Unreadable()), "stream"))
+	case len(failed) == 1:
+		return failed[0] // with its hint
+	case len(failed) > 1:
+		return errors.Join(failed...)
 	case report.Violated():
 		return WithCode(errSilent, ExitCheck)
 	}
 	return nil
 }
 
+// checkRun adds what is found in one argument's streams.
+func (e *Env) checkRun(ctx context.Context, report *session.CheckReport, arg string) error {
+	run, err := e.openRun(arg)
+	if err != nil {
+		return err
+	}
+	if len(run.Streams) == 0 {
+		why := append([]string{"it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)"}, run.Problems...)
+		return fmt.Errorf("cannot check %s: %s", run.Path, strings.Join(why, "; "))
+	}
+	return report.AddRun(ctx, run)
+}
+
+// verdict is what is to be known of a stream in a few words.
+func verdict(f *session.FileCheck) string {
+	word := "holds"
+	switch {
+	case f.Stepless():
+		word = "NO STEP COULD BE READ"
+	case len(f.Violations) > 0:
+		word = "DOES NOT HOLD"
+	case f.Error != "":
+		word = "CANNOT BE READ"
+	}
+	if f.BadLines > 0 {
+		word += ", " + plural(f.BadLines, "bad line")
+	}
+	return word
+}
+
 func checkTable(report *session.CheckReport) *table {
 	t := &table{}
 	for i := range report.Files {
 		f := &report.Files[i]
-		verdict := "holds"
-		switch {
-		case f.Stepless():
-			verdict = "NO STEP COULD BE READ"
-		case len(f.Violations) > 0:
-			verdict = "DOES NOT HOLD"
-		case f.Error != "":
-			verdict = "CANNOT BE READ"
-		}
-		t.line("%s  %s", chart.Sanitize(f.Path), verdict)
+		t.line("%s  %s", chart.Sanitize(f.Path), verdict(f))
 		t.line("  engine %s   %s   %s dropped   %s", orDash(chart.Sanitize(f.EngineID)), plural(f.Steps, "step"), unit.Count(f.Dropped), plural(f.BadLines, "bad line"))
 		if f.Error != "" {
 			t.line("  %s", chart.Sanitize(f.Error))
 		}
 		if f.FirstBad != "" {
 			t.line("  first bad line: %s", chart.Sanitize(f.FirstBad))
+		}
+		if f.TornTail {
+			t.line("  torn tail: the last line is cut off and left out")
+		}
+		if f.WallJumps > 0 {
+			t.line("  %s of the wall clock by over a second: times of day are not to be trusted across them", plural(f.WallJumps, "jump"))
 		}
 		if f.MissingFooter {
 			t.line("  no footer: the server was killed or is still running")

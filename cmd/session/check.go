@@ -14,6 +14,7 @@ import (
 type CheckReport struct {
 	Schema int64       `json:"schema"`
 	Files  []FileCheck `json:"files"`
+	Failed []string    `json:"failed"` // why what was named could not be checked, a sentence each
 }
 
 // FileCheck is what was found in one stream.
@@ -21,7 +22,7 @@ type FileCheck struct {
 	record.Check
 	FirstBad      string  `json:"first_bad"`      // the first bad line, located; "" if none
 	FallbackShare float64 `json:"fallback_share"` // share of steps that are not in the writer's layout byte for byte, in [0,1]
-	Error         string  `json:"error"`          // why the stream could not be read to its end; "" when it was
+	Error         string  `json:"error"`          // why the stream could not be read to its end, or holds no step; "" when neither
 }
 
 // Violated reports whether some invariant does not hold.
@@ -29,8 +30,8 @@ func (r *CheckReport) Violated() bool {
 	return slices.ContainsFunc(r.Files, func(f FileCheck) bool { return !f.OK() })
 }
 
-// Stepless reports whether the stream holds lines but not one step that can be read: there is nothing that could hold.
-func (f *FileCheck) Stepless() bool { return f.Steps == 0 && f.BadLines > 0 }
+// Stepless reports whether not one step could be read: there is nothing that could hold.
+func (f *FileCheck) Stepless() bool { return f.Steps == 0 }
 
 // Stepless counts the streams of which no step could be read.
 func (r *CheckReport) Stepless() int {
@@ -43,11 +44,11 @@ func (r *CheckReport) Stepless() int {
 	return n
 }
 
-// Unreadable counts the streams that were not read to their end.
+// Unreadable counts the streams with steps that were not read to their end.
 func (r *CheckReport) Unreadable() int {
 	n := 0
 	for i := range r.Files {
-		if r.Files[i].Error != "" {
+		if r.Files[i].Error != "" && !r.Files[i].Stepless() {
 			n++
 		}
 	}
@@ -69,9 +70,29 @@ func (r *CheckReport) AddRun(ctx context.Context, run *rundir.Run) error {
 		if status.Err != nil {
 			f.Error = status.Err.Error()
 		}
+		if f.Stepless() {
+			f.Error = "no step could be read: " + nothingIn(&f, &status)
+		}
 		r.Files = append(r.Files, f)
 	}
 	return nil
+}
+
+// nothingIn says why a stream has no step.
+func nothingIn(f *FileCheck, st *tail.Status) string {
+	switch {
+	case f.Error != "":
+		return f.Error
+	case st.Size == 0:
+		return "the file is empty"
+	case f.BadLines > 0:
+		return fmt.Sprintf("%d of %d lines are bad", f.BadLines, st.Lines)
+	case f.TornTail || st.Torn:
+		return "the file is cut off before its first whole line"
+	case f.EngineID != "":
+		return "it holds a header and no step"
+	}
+	return "it holds other lines only"
 }
 
 // readThrough reads what the streams hold now, torn last lines included.
