@@ -28,21 +28,15 @@ func Traces(recording string) []string {
 	return files
 }
 
-// Trace returns a trace of a recording, uncompressed: some ten megabytes.
-func Trace(recording, name string) ([]byte, error) {
+// Trace opens a trace of a recording, uncompressed: some ten megabytes. The caller closes it.
+func Trace(recording, name string) (io.ReadCloser, error) {
 	f, err := traceFiles.Open("traces/" + recording + "/" + name + ".zst")
 	if err != nil {
 		return nil, fmt.Errorf("recording %s has no trace %q", recording, name)
 	}
-	defer f.Close()
 	z, err := zstd.NewReader(f, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, fmt.Errorf("cannot read trace %s: %w", name, err)
 	}
-	defer z.Close()
-	text, err := io.ReadAll(z)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read trace %s: %w", name, err)
-	}
-	return text, nil
+	return z.IOReadCloser(), nil
 }

@@ -1,9 +1,12 @@
 package session
 
 import (
+	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -136,6 +139,7 @@ func (l *landings) write(ctx context.Context, t landing) error {
 	if err != nil {
 		return err
 	}
+	defer text.Close()
 	packed, err := packTrace(text, t.movedNS)
 	if err != nil {
 		return err
@@ -181,28 +185,38 @@ func (l *landings) sleep(ctx context.Context, atNS int64) error {
 
 var baseTime = regexp.MustCompile(`"baseTimeNanoseconds": ?(\d+)`)
 
+// headBytes is where the time that a trace's other times count from must stand: before its events.
+const headBytes = 64 << 10
+
 // packTrace moves a trace in time and compresses it as a server does.
-func packTrace(text []byte, movedNS int64) ([]byte, error) {
-	m := baseTime.FindSubmatchIndex(text)
-	if m == nil {
-		return nil, fmt.Errorf("cannot move the demo's trace in time: it has no baseTimeNanoseconds")
+func packTrace(text io.Reader, movedNS int64) ([]byte, error) {
+	in := bufio.NewReaderSize(text, headBytes)
+	head, err := in.Peek(headBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("cannot read the demo's trace: %w", err)
 	}
-	base, err := strconv.ParseInt(string(text[m[2]:m[3]]), 10, 64)
+	m := baseTime.FindSubmatchIndex(head)
+	if m == nil {
+		return nil, errors.New("cannot move the demo's trace in time: it has no baseTimeNanoseconds")
+	}
+	base, err := strconv.ParseInt(string(head[m[2]:m[3]]), 10, 64)
 	if err != nil {
 		return nil, fmt.Errorf("cannot move the demo's trace in time: %w", err)
+	}
+	moved := append(strconv.AppendInt(bytes.Clone(head[:m[2]]), base+movedNS, 10), head[m[3]:]...)
+	if _, err := in.Discard(len(head)); err != nil {
+		return nil, fmt.Errorf("cannot read the demo's trace: %w", err)
 	}
 	var out bytes.Buffer
 	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
 	if err != nil {
 		return nil, err
 	}
-	for _, part := range [][]byte{text[:m[2]], strconv.AppendInt(nil, base+movedNS, 10), text[m[3]:]} {
-		if _, err := z.Write(part); err != nil {
-			return nil, err
-		}
+	if _, err := io.Copy(z, io.MultiReader(bytes.NewReader(moved), in)); err != nil {
+		return nil, fmt.Errorf("cannot pack the demo's trace: %w", err)
 	}
 	if err := z.Close(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("cannot pack the demo's trace: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -1,8 +1,11 @@
 package session
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,4 +164,24 @@ func files(t *testing.T, d *demo) []string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// A trace is moved by its base alone: everything else is as it was.
+func TestTraceIsMovedInTime(t *testing.T) {
+	text := `{"deviceProperties": [], "baseTimeNanoseconds": 1790857026000000000, "traceEvents": [` + strings.Repeat(`{"ts": 5.1}, `, 20_000) + `{}]}`
+	packed, err := packTrace(strings.NewReader(text), 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(z)
+	if err != nil || string(got) != strings.Replace(text, "000000000,", "000000042,", 1) {
+		t.Errorf("%v: %.100s", err, got)
+	}
+	if _, err := packTrace(strings.NewReader("{}"), 1); err == nil {
+		t.Error("a trace without a base was moved")
+	}
 }
