@@ -22,8 +22,7 @@ func TestPanicsEndInOrder(t *testing.T) {
 		t.Run(where, func(t *testing.T) {
 			source := &fakeSource{run: describe("live"), store: filled(lines)}
 			var armed atomic.Bool
-			var p *program
-			p = startProgram(t, source, newestTime(lines), 80, 24, func(o *Options) {
+			p := startProgram(t, source, newestTime(lines), 80, 24, func(o *Options) {
 				now := o.Now
 				o.Now = func() time.Time { // the first thing that a tick looks at
 					if where == "update" && armed.Load() {
