@@ -79,6 +79,21 @@ func linearTicks(low, high float64, n int) []float64 {
 	return ticks
 }
 
+// wholeTicks returns at most n+1 evenly spaced whole numbers from 0 to high, which is one.
+func wholeTicks(high float64, n int) []float64 {
+	parts := 1
+	for k := 2; k <= n; k++ {
+		if math.Mod(high, float64(k)) == 0 && isRound(high/float64(k)) {
+			parts = k
+		}
+	}
+	ticks := make([]float64, parts+1)
+	for i := range ticks {
+		ticks[i] = high / float64(parts) * float64(i)
+	}
+	return ticks
+}
+
 // isRound reports that v has at most two significant figures, or a five as the third.
 func isRound(v float64) bool {
 	m := 2 * v / math.Pow(10, math.Floor(math.Log10(v))-1)

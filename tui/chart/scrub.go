@@ -17,6 +17,7 @@ type Scrub struct {
 	CursorNS             int64   // 0 is none
 	Values               []Value // over the run, evenly spread, any number; a column shows the largest of its values
 	Events               []Event // later ones are drawn over earlier ones
+	Unknown              []bool  // as Values: nothing is known of this part of the run
 	Role                 theme.Role
 }
 
@@ -28,6 +29,7 @@ func (s Scrub) Draw(g *Grid) {
 	}
 	low := g.Sub(Rect{Y: min(1, h-1), W: w, H: max(1, h-1)})
 	Spark{Values: spread(s.Values, w), Role: s.Role}.Draw(low)
+	s.drawUnknown(low)
 	head := g.Row(0)
 	if h > 1 {
 		head.Fill(head.Bounds(), g.Glyphs.Horizontal, theme.RoleDim)
@@ -40,6 +42,16 @@ func (s Scrub) Draw(g *Grid) {
 	}
 	if x, ok := s.Column(s.CursorNS, w); ok {
 		drawCursor(low, w-x)
+	}
+}
+
+// drawUnknown hatches the columns of which nothing is known.
+func (s Scrub) drawUnknown(g *Grid) {
+	n := len(s.Unknown)
+	for x := range g.W() {
+		if n > 0 && s.Unknown[x*n/g.W()] && g.Rune(x, g.H()-1) == ' ' {
+			g.Set(x, g.H()-1, g.Glyphs.Heat[0], theme.RoleWarn)
+		}
 	}
 }
 

@@ -42,7 +42,19 @@ type Series struct {
 	LabelW int                  // columns for tick labels, 0 is 5; panels one above the other share it to share one time axis
 	Names  bool                 // write line names at the right end
 	Cursor int                  // columns from the right, 1 is the newest; 0 has no cursor
+	Whole  bool                 // values are counts: the axis begins at 0 and has whole numbers only
+	Blanks []Blank              // what columns without a value mean, as long as the lines' values; nil is nothing
 }
+
+// Blank says how a column without a value is drawn.
+type Blank uint8
+
+// Blanks.
+const (
+	BlankNone   Blank = iota // empty: nothing happened
+	BlankHatch               // dots: what happened is not known
+	BlankDashed              // a line at the foot: what happens is not over
+)
 
 // Plot tells where the curves are, so that a time axis can be put below them.
 type Plot struct{ X, W int }
@@ -89,6 +101,7 @@ func (s Series) Draw(g *Grid) Plot {
 	a := s.axis(p.W)
 	s.drawAxis(g, a, p)
 	plot := g.Sub(Rect{X: p.X, W: p.W, H: g.H()})
+	drawBlanks(plot, s.Blanks)
 	switch {
 	case s.Style == StyleColumn:
 		s.drawColumns(plot, a)
@@ -133,7 +146,24 @@ func (s Series) axis(w int) axis {
 	if s.Max <= 0 {
 		a.high = max(roundUp(high), s.Min+math.SmallestNonzeroFloat64)
 	}
+	if s.Whole {
+		a.low, a.high = 0, max(1, math.Ceil(a.high))
+	}
 	return a
+}
+
+// drawBlanks fills the columns that mean something although they have no value.
+func drawBlanks(g *Grid, blanks []Blank) {
+	blanks = blanks[max(0, len(blanks)-g.W()):]
+	for i, b := range blanks {
+		x := g.W() - len(blanks) + i
+		switch b {
+		case BlankHatch:
+			g.Fill(Rect{X: x, W: 1, H: g.H()}, g.Glyphs.Heat[0], theme.RoleDim)
+		case BlankDashed:
+			g.Set(x, g.H()-1, g.Glyphs.Horizontal, theme.RolePeriodTail)
+		}
+	}
 }
 
 func (s Series) logAxis(low, high float64) axis {
@@ -161,8 +191,11 @@ func (s Series) drawAxis(g *Grid, a axis, p Plot) {
 	}
 	h := g.H()
 	ticks := linearTicks(a.low, a.high, max(1, min(5, (h-1)/2)))
-	if a.log {
+	switch {
+	case a.log:
 		ticks = logTicks(a.low, a.high)
+	case s.Whole:
+		ticks = wholeTicks(a.high, max(1, min(5, (h-1)/2)))
 	}
 	for y := range h {
 		g.Set(p.X-1, y, g.Glyphs.Vertical, theme.RoleAxis)

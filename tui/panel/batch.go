@@ -44,7 +44,11 @@ func drawBatch(g *chart.Grid, in *Input) {
 // batchLines writes the composition on three lines with aligned columns.
 func batchLines(g *chart.Grid, in *Input) {
 	n := &in.Now
-	compositionLine(g, 0, "decode", &n.DecodeBatchSize, &n.DecodeTokens, theme.RoleDecode)
+	decode := n.DecodeTokens
+	if n.RecomputeTokens != nil {
+		decode = max(0, decode-*n.RecomputeTokens)
+	}
+	compositionLine(g, 0, "decode", &n.DecodeBatchSize, &decode, theme.RoleDecode)
 	compositionLine(g, 1, "prefill", &n.PrefillRequests, &n.PrefillTokens, theme.RolePrefill)
 	compositionLine(g, 2, "resumed", n.ResumedRequests, n.RecomputeTokens, theme.RolePreempt)
 }

@@ -20,9 +20,9 @@ func chunkPanel() Panel {
 func chunkRight(in *Input) []string {
 	total, now := unit.Short(chunkTotal(&in.Frame.Span.Counts.Chunks)), unit.Count(chunkTotal(&in.Now.Chunks))
 	return []string{
-		"total " + total + " in " + in.spanLabel() + "  now " + now,
-		total + " in " + in.spanLabel() + "  now " + now,
-		total + ", now " + now,
+		total + " in the visible " + in.spanLabel() + ", " + now + " now",
+		total + " in " + in.spanLabel() + ", " + now + " now",
+		total + " in span, " + now + " now",
 	}
 }
 

@@ -16,7 +16,7 @@ func contextPanel() Panel {
 
 func contextRight(in *Input) []string {
 	total := unit.Count(sumOf(in.Now.ContextHist[:]))
-	return []string{"total " + total, total}
+	return []string{total + " requests now", total + " now"}
 }
 
 func drawContext(g *chart.Grid, in *Input) {

@@ -64,7 +64,9 @@ func headerDefinitions() []Definition {
 	return []Definition{
 		{layout.Header, "state", "", "times of steps, queues", "busy while steps complete; idle when the last step left no request; stalled when requests exist and no step has completed for 2 s; finished after a footer."},
 		{layout.Header, "step/s", "steps per second", "complete_mono_ns", "Steps of the selected engines that completed in the last 5 s, per second. With several engines the sum."},
-		{layout.Header, "pre, dec", "tokens per second", "prefill_tokens, decode_tokens", "Scheduled tokens of the last 5 s, per second. Tokens computed again after a preemption count as decode tokens, as the server schedules them."},
+		{layout.Header, "prefill, decode", "tokens per second", "prefill_tokens, decode_tokens - recompute_tokens", "Scheduled tokens of the last 5 s, per second; pre and dec where there is little room. Decode is without the tokens that are computed again after a preemption, which the server schedules as decode; where the recorder does not tell them apart it holds them too."},
+		{layout.Header, "recomp", "tokens per second", "recompute_tokens", "Tokens of the last 5 s that had been computed before a preemption, per second. Shown while there are any."},
+		{layout.Header, "newest step:", "", "the newest step", "The page shows another moment: state and rates of this line are those of the newest step. In a review they are those of the cursor."},
 		{layout.Header, "dropped", "records", "dropped_records_before", "Step records that the server could not write because its queue was full. Their steps are missing everywhere."},
 		{layout.Header, "bad lines", "lines", "the file", "Lines that are no valid record. They are skipped and counted; the run's description names the first one."},
 		{layout.Header, "gaps", "jumps", "step_index", "Jumps of the step index that no dropped record explains, as when the recorder was off for a while."},
@@ -73,16 +75,18 @@ func headerDefinitions() []Definition {
 
 func periodDefinitions() []Definition {
 	return []Definition{
-		{layout.Period, "step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time from one completed step to the next while there was work. With async scheduling two batches are in flight, so it is about half of submit to complete. Unknown after a gap, a drop or a restart."},
+		{layout.Period, "step period, now", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time from one completed step to the next while there was work; now is that of the step at the cursor. With async scheduling two batches are in flight, so it is about half of submit to complete. Unknown for the first step of a run, which nothing precedes, and after a gap, a drop or a restart."},
 		{layout.Period, "p50, p95, p99, max", "ms", "step periods of the visible time", "Percentiles by nearest rank over every step in the picture; \"exact\" while all steps are held, else from a sketch whose relative error is printed. Several engines are merged from steps or buckets, never averaged."},
 		{layout.Period, "columns, marks", "ms, logarithmic", "step periods of each time bucket", "The column is the median of one time bucket, the cross above it the 95th percentile, and a plus the longest step where that took more than twice as long. The title's figures carry the same marks. A bucket in which no step completed is empty."},
+		{layout.Period, "w, x below the columns", "", "profile lines; step_index", "w: a profiler window was open, so that the steps are perturbed: the profiler makes them longer, and its export stalls them. x: steps are missing before one of the column's steps, or the server was restarted."},
+		{layout.Period, "columns without a step", "", "step_index, step periods", "Empty: the server was idle. Dots: steps completed of which there is no record. A line at the foot: one step took that long, or requests waited for one."},
 	}
 }
 
 func batchDefinitions() []Definition {
 	return []Definition{
 		{layout.Batch, "scheduled", "requests", "scheduled_requests", "Requests that got tokens in the step at the cursor."},
-		{layout.Batch, "decode", "requests, tokens", "decode_batch_size, decode_tokens", "Requests of the step at the cursor past their prompt, and the tokens scheduled for them; also the tokens computed again for preempted requests that had output."},
+		{layout.Batch, "decode", "requests, tokens", "decode_batch_size, decode_tokens - recompute_tokens", "Requests of the step at the cursor past their prompt, and the new tokens scheduled for them. What is computed again for preempted requests that had output stands below; where the recorder does not tell it apart it is counted here."},
 		{layout.Batch, "prefill", "requests, tokens", "prefill_requests, prefill_tokens", "Requests still in their prompt, and the prompt tokens scheduled for them in this step."},
 		{layout.Batch, "resumed, recomputed", "requests, tokens", "resumed_requests, recompute_tokens", "Requests that came back after a preemption, and tokens that were computed before and are computed again. \"-\" when the recorder does not say."},
 		{layout.Batch, "tok of", "tokens", "max_num_batched_tokens of the header", "Tokens of the step against the scheduler's limit per step: d decode, r recomputed, p prefill."},

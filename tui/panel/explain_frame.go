@@ -19,7 +19,7 @@ func frameDefinitions() []Definition {
 		{layout.Tabs, "step, time", "step index, clock", "step_index; complete_mono_ns + (submit_wall_ns - submit_mono_ns of the stream's first step)", "The step at the cursor and when it completed. The wall clock is taken once per stream: a jump of it does not move the axis."},
 		{layout.Tabs, "span, a column", "time", "the visible picture", "Width of the time axis, and of one of its columns."},
 		{layout.Tabs, "sampled", "", "some 200 places of a long file", "The older part of the run is not indexed yet: its totals and columns come from probes."},
-		{layout.Scrub, "steps", "steps per column", "all steps of the run", "The bars are the steps completed in each part of the run; the thick line is the visible part. w is the start of a profiler window, s a column with a stall, p one with a preemption."},
+		{layout.Scrub, "steps", "steps per column", "all steps of the run", "The bars are the steps completed in each part of the run; the thick line is the visible part. w is the start of a profiler window, s a column with a stall, p one with a preemption, x one with a gap: missing steps or a restart. Dots are time without a record."},
 	}
 }
 

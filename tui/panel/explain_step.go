@@ -9,7 +9,7 @@ func stepDefinitions() []Definition {
 	}
 	return []Definition{
 		of("step", "", "step_index", "The newest step at or before the cursor. With several engines together, counts are summed over the newest step of each. Batch, chunks, queues, blocks and prefix figures below are those of the panels of these names, for this one step."),
-		of("step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time since the step before completed, or since this one was submitted where that is later."),
+		of("step period", "ms", "complete_mono_ns[n] - max(complete_mono_ns[n-1], submit_mono_ns[n])", "Time since the step before completed, or since this one was submitted where that is later. Unknown for the first step of a run, which nothing precedes, and after a gap."),
 		of("scheduled requests", "requests", "scheduled_requests", "Requests that got tokens in the step: decode, prefill and resumed ones."),
 		of("decode requests", "requests", "decode_batch_size", "Requests past their prompt."),
 		of("decode tokens", "tokens", "decode_tokens", "Tokens scheduled for them, those that are computed again included."),

@@ -17,6 +17,7 @@ import (
 type Status struct {
 	Run      rundir.Description
 	Newest   *store.Frame // state and rates come from here; nil before the first picture
+	Past     bool         // the page shows another moment than the newest step, which state and rates are of
 	Frozen   bool
 	BehindNS int64  // between the frozen picture and the newest step
 	AgeNS    int64  // how old the picture is, when the source owes an answer; else 0
@@ -44,12 +45,19 @@ func (p piece) width() int {
 
 // Header draws the first line: what is watched on the left, how it does on the right.
 func Header(g *chart.Grid, s Status) {
-	pieces := identity(s.Run, g.W())
-	pieces = append(pieces, alarms(g, s)...)
-	if s.Newest != nil {
-		pieces = append(pieces, health(g, s.Newest)...)
+	pieces := headerPieces(g, s, true)
+	if len(place(pieces, g.W())) < len(pieces) {
+		pieces = headerPieces(g, s, false)
 	}
 	drawPieces(g, pieces)
+}
+
+func headerPieces(g *chart.Grid, s Status, long bool) []piece {
+	pieces := append(identity(s.Run, g.W()), alarms(g, s)...)
+	if s.Newest != nil {
+		pieces = append(pieces, health(g, s, long)...)
+	}
+	return pieces
 }
 
 func identity(run rundir.Description, width int) []piece {
@@ -162,8 +170,9 @@ func StateMark(gl theme.Glyphs, s store.State) (rune, theme.Role) {
 	return '?', theme.RoleWarn
 }
 
-// health is the state of the engines with rates and losses.
-func health(g *chart.Grid, f *store.Frame) []piece {
+// health is the state of the engines with rates and losses. Names are written out where long.
+func health(g *chart.Grid, s Status, long bool) []piece {
+	f := s.Newest
 	mark, role := StateMark(g.Glyphs, f.State)
 	state := string(mark) + " " + f.State.Name
 	attr := theme.Bold
@@ -171,7 +180,11 @@ func health(g *chart.Grid, f *store.Frame) []piece {
 		state = string(mark) + " stalled for " + unit.Duration(f.State.StalledNS)
 		attr |= theme.Reverse
 	}
-	pieces := []piece{{weight: 99, right: true, spans: []chart.Span{{S: state, Role: role, Attr: attr}}}}
+	spans := []chart.Span{{S: state, Role: role, Attr: attr}}
+	if s.Past {
+		spans = append([]chart.Span{{S: "newest step: ", Role: theme.RoleDim}}, spans...)
+	}
+	pieces := []piece{{weight: 99, right: true, spans: spans}}
 	figure := func(weight int, name, value, suffix string, role theme.Role) {
 		var spans []chart.Span
 		if name != "" {
@@ -184,9 +197,24 @@ func health(g *chart.Grid, f *store.Frame) []piece {
 		pieces = append(pieces, piece{weight: weight, right: true, spans: spans})
 	}
 	figure(80, "", padLeft(rate(f.Rates, f.Rates.StepsPerS), 5), "step/s", theme.RoleText)
-	figure(70, "pre", padLeft(rate(f.Rates, f.Rates.PrefillTokPerS), 5), "", theme.RolePrefill)
-	figure(71, "dec", padLeft(rate(f.Rates, f.Rates.DecodeTokPerS), 5), "tok/s", theme.RoleDecode)
+	prefill, decode := "pre", "dec"
+	if long {
+		prefill, decode = "prefill", "decode"
+	}
+	figure(70, prefill, padLeft(rate(f.Rates, f.Rates.PrefillTokPerS), 5), "", theme.RolePrefill)
+	figure(72, decode, padLeft(rate(f.Rates, newDecode(&f.Rates)), 5), "tok/s", theme.RoleDecode)
+	if f.Rates.RecomputeTokPerS > 0 {
+		figure(71, "recomp", rate(f.Rates, f.Rates.RecomputeTokPerS), "", theme.RolePreempt)
+	}
 	return append(pieces, losses(f.Loss)...)
+}
+
+// newDecode is the rate of decode tokens that were not computed before, where the recorder tells them apart; else of all.
+func newDecode(r *store.Rates) float64 {
+	if r.RecomputeKnown {
+		return r.NewDecodeTokPerS
+	}
+	return r.DecodeTokPerS
 }
 
 func padLeft(s string, n int) string {

@@ -9,24 +9,36 @@ import (
 // AxisWidth is the number of columns that charts over time need for the labels of their y axis.
 const AxisWidth = 6
 
-// history is the visible time in as many columns as a chart has: whole groups of the frame's columns where the chart is narrower. Groups lie
-// on multiples of the bucket width since 1970, so that they do not change while time moves on.
+// history is the visible time in as many columns as a chart has. Where a chart is narrower than the frame has columns, whole groups of these
+// are one value. Groups lie on multiples of their width since 1970, so that they do not change while time moves on. In a picture that moves
+// on each group is a column; one that stands is spread over all columns of its chart, so that the charts of a page cover the same time.
 type history struct {
 	in       *Input
+	w        int // columns that are drawn
 	bucketNS int64
-	toNS     int64
+	fromNS   int64 // of the first group
+	toNS     int64 // end of the last group
 	groups   []store.Counts
 	known    []bool // a step completed in the group
+	marks    []groupMarks
 }
 
-// leastShown is the share of the visible time that a narrower chart must show: its oldest part may be cut for the sake of finer columns.
+// groupMarks are what is marked below the charts.
+type groupMarks struct {
+	perturbed bool // a profiler window was open
+	gap       bool // steps are missing before one of its steps
+	silence   store.Silence
+}
+
+// leastShown is the share of the visible time that a narrower chart of a moving picture must show: its oldest part may be cut for the sake of
+// finer columns.
 const leastShown = 0.85
 
-// history groups the columns of the frame to at most w.
+// history groups the columns of the frame for a chart of w columns.
 func (in *Input) history(w int) history {
 	f := in.Frame
 	n := len(f.Columns)
-	h := history{in: in, bucketNS: f.BucketNS, toNS: f.ToNS}
+	h := history{in: in, bucketNS: f.BucketNS, fromNS: f.FromNS, toNS: f.ToNS}
 	if w <= 0 || n == 0 || f.BucketNS <= 0 {
 		return h
 	}
@@ -34,23 +46,68 @@ func (in *Input) history(w int) history {
 	for n > w && float64(per)*float64(w) < leastShown*float64(n) {
 		per++
 	}
+	if !in.Live {
+		for per = 1; (f.ToNS-1)/(per*f.BucketNS)-f.FromNS/(per*f.BucketNS) >= int64(w); {
+			per++
+		}
+	}
 	h.bucketNS = per * f.BucketNS
 	last := f.Columns[n-1].StartNS / h.bucketNS
-	first := max(f.Columns[0].StartNS/h.bucketNS, last-int64(w)+1)
-	h.toNS = (last + 1) * h.bucketNS
-	h.groups, h.known = make([]store.Counts, last-first+1), make([]bool, last-first+1)
+	first := f.Columns[0].StartNS / h.bucketNS
+	if in.Live {
+		first = max(first, last-int64(w)+1)
+	}
+	h.fromNS, h.toNS = first*h.bucketNS, (last+1)*h.bucketNS
+	count := int(last - first + 1)
+	h.w = w
+	if in.Live {
+		h.w = count
+	}
+	h.groups, h.known, h.marks = make([]store.Counts, count), make([]bool, count), make([]groupMarks, count)
 	for i := range f.Columns {
-		if at := h.group(f.Columns[i].StartNS); at >= 0 && f.Columns[i].Counts.Steps > 0 {
-			h.groups[at].Merge(&f.Columns[i].Counts)
-			h.known[at] = true
+		if at := h.group(f.Columns[i].StartNS); at >= 0 {
+			h.add(at, &f.Columns[i])
 		}
 	}
 	return h
 }
 
-// group is the group that a column belongs to, negative when it is older than the chart.
-func (h history) group(startNS int64) int {
-	return len(h.groups) - 1 - int((h.toNS-1-startNS)/h.bucketNS)
+func (h *history) add(at int, c *store.Column) {
+	m := &h.marks[at]
+	m.perturbed = m.perturbed || c.Perturbed
+	m.gap = m.gap || c.Counts.Gaps > 0
+	if c.Counts.Steps == 0 {
+		if m.silence != store.SilenceMissing {
+			m.silence = c.Silence
+		}
+		return
+	}
+	h.groups[at].Merge(&c.Counts)
+	h.known[at] = true
+}
+
+// group is the group that a time belongs to, negative when it is older than the chart.
+func (h history) group(ns int64) int {
+	return len(h.groups) - 1 - int((h.toNS-1-ns)/h.bucketNS)
+}
+
+// at is the group that is drawn in column x.
+func (h history) at(x int) int {
+	if h.in.Live {
+		return x
+	}
+	f := h.in.Frame
+	middle := f.FromNS + int64((float64(x)+0.5)/float64(h.w)*float64(f.ToNS-f.FromNS))
+	return max(0, min(h.group(middle), len(h.groups)-1))
+}
+
+// spread gives every drawn column the value of its group.
+func (h history) spread(groups []chart.Value) []chart.Value {
+	out := make([]chart.Value, h.w)
+	for x := range out {
+		out[x] = groups[h.at(x)]
+	}
+	return out
 }
 
 // values takes one figure from every group, unknown where no step completed.
@@ -61,7 +118,7 @@ func (h history) values(of func(c *store.Counts) chart.Value) []chart.Value {
 			out[i] = of(&h.groups[i])
 		}
 	}
-	return out
+	return h.spread(out)
 }
 
 // ratio takes part of whole from every group, unknown where whole is 0.
@@ -75,13 +132,25 @@ func (h history) ratio(of func(c *store.Counts) (part, whole int64)) []chart.Val
 	})
 }
 
-// cursor counts the cursor's group from the right, 1 is the last; 0 when there is no cursor in the picture.
+// cursor counts the column of the cursor from the right, 1 is the last; 0 when there is no cursor in the picture.
 func (h history) cursor() int {
 	n := h.in.CursorNS
-	if n == 0 || h.bucketNS <= 0 || n >= h.toNS || n < h.toNS-int64(len(h.groups))*h.bucketNS {
+	if n == 0 || h.bucketNS <= 0 || n >= h.toNS || n < h.fromNS {
 		return 0
 	}
-	return int((h.toNS-1-n)/h.bucketNS) + 1
+	group := h.group(n)
+	if h.in.Live {
+		return h.w - group
+	}
+	f := h.in.Frame
+	x := max(0, min(h.w-1, int(float64(n-f.FromNS)/float64(f.ToNS-f.FromNS)*float64(h.w))))
+	for x > 0 && h.at(x) > group {
+		x--
+	}
+	for x < h.w-1 && h.at(x) < group {
+		x++
+	}
+	return h.w - x
 }
 
 // drawAxis puts the time axis on line y below the curves of p.
@@ -89,10 +158,12 @@ func (h history) drawAxis(g *chart.Grid, y int, p chart.Plot) {
 	if y >= g.H() || len(h.groups) == 0 {
 		return
 	}
-	chart.TimeAxis{
-		FromNS: h.toNS - int64(len(h.groups))*h.bucketNS, ToNS: h.toNS, BucketNS: h.bucketNS,
-		Live: h.in.Live, Loc: h.in.Zone, Cursor: h.cursor(),
-	}.Draw(g.Sub(chart.Rect{X: p.X, Y: y, W: p.W, H: 1}))
+	axis := chart.TimeAxis{FromNS: h.fromNS, ToNS: h.toNS, BucketNS: h.bucketNS, Live: h.in.Live, Loc: h.in.Zone, Cursor: h.cursor()}
+	if !h.in.Live {
+		axis.FromNS, axis.ToNS = h.in.Frame.FromNS, h.in.Frame.ToNS
+		axis.BucketNS = max(1, (axis.ToNS-axis.FromNS)/int64(h.w))
+	}
+	axis.Draw(g.Sub(chart.Rect{X: p.X, Y: y, W: p.W, H: 1}))
 }
 
 // spanLabel names the visible stretch of time.

@@ -17,21 +17,24 @@ func periodPanel() Panel {
 	return Panel{ID: layout.Period, Titles: []string{"step period  ms"}, Right: periodRight, Draw: drawPeriod}
 }
 
-// periodRight are the figures of the visible time, each behind the mark that the chart draws it with.
+// periodRight are the period of the step at the cursor, and the figures of the visible time, each behind the mark that the chart draws it with.
 func periodRight(in *Input) []string {
 	q := in.Frame.Span.Period
 	figures := []string{
-		"▄ p50 " + unit.Known(q.P50NS, unit.DurationMS),
+		"█ p50 " + unit.Known(q.P50NS, unit.DurationMS),
 		"× p95 " + unit.Known(q.P95NS, unit.DurationMS),
 		"p99 " + unit.Known(q.P99NS, unit.DurationMS),
 		"+ max " + unit.Known(q.MaxNS, unit.DurationMS),
 		precision(q),
 	}
+	if in.Now.Known {
+		figures = append([]string{"now " + unit.Known(in.Now.PeriodNS, unit.DurationMS)}, figures...)
+	}
 	var right []string
 	for n := len(figures); n > 1; n-- {
 		right = append(right, strings.Join(figures[:n], "  "), strings.Join(figures[:n], " "))
 	}
-	return right
+	return append(right, figures[0])
 }
 
 // precision says how percentiles were computed.
@@ -62,12 +65,20 @@ func drawPeriod(g *chart.Grid, in *Input) {
 		LabelW: AxisWidth - 1,
 	}
 	h := in.history(w)
-	s.Cursor = h.cursor()
+	s.Cursor, s.Blanks = h.cursor(), h.blanks()
 	lines := g.H()
 	if lines >= 3 {
 		lines--
 	}
+	marks := lines >= 4 && h.marked()
+	if marks {
+		lines--
+	}
 	p := s.Draw(g.Sub(chart.Rect{W: g.W(), H: lines}))
+	if marks {
+		h.drawMarks(g.Sub(chart.Rect{X: p.X, Y: lines, W: p.W, H: 1}))
+		lines++
+	}
 	h.drawAxis(g, lines, p)
 }
 
@@ -90,5 +101,5 @@ func periods(in *Input, w int, of func(q *store.Quantiles) *int64) []chart.Value
 			out[at] = v
 		}
 	}
-	return out
+	return h.spread(out)
 }

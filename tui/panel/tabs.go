@@ -35,9 +35,9 @@ func Tabs(g *chart.Grid, p Position) { drawPieces(g, tabPieces(&g.Glyphs, p)) }
 func tabPieces(gl *theme.Glyphs, p Position) []piece {
 	var pieces []piece
 	for i, name := range p.Pages {
-		role, attr, weight := theme.RoleDim, theme.Attr(0), 20
+		role, attr, weight := theme.RoleDim, theme.Attr(0), 97 // what stands at the right goes first
 		if i == p.Visible {
-			role, attr, weight = theme.RoleAccent, theme.Bold|theme.Reverse, 90
+			role, attr, weight = theme.RoleAccent, theme.Bold|theme.Reverse, 98
 		}
 		pieces = append(pieces, piece{weight: weight, tab: i + 1, spans: []chart.Span{{S: " " + strconv.Itoa(i+1) + " " + name + " ", Role: role, Attr: attr}}})
 	}

@@ -134,7 +134,7 @@ func (t trend) draw(g *chart.Grid, in *Input, tall bool) {
 	h := in.history(g.W() - AxisWidth)
 	chart.Series{
 		Lines: []chart.Line{{Name: t.label, Values: h.values(t.of), Role: t.role}}, Style: chart.StyleColumn, Max: t.max,
-		Format: t.format, LabelW: AxisWidth - 1, Cursor: h.cursor(),
+		Format: t.format, LabelW: AxisWidth - 1, Cursor: h.cursor(), Whole: t.format == nil && t.max == 0,
 	}.Draw(g.Sub(chart.Rect{Y: 1, W: g.W(), H: g.H() - 1}))
 }
 

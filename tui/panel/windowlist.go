@@ -72,7 +72,7 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	}
 	text := func(s string) Cell { return Cell{Text: s} }
 	dim := func(s string) Cell { return Cell{Text: s, Role: theme.RoleDim} }
-	prefill, tokens, decode := composition(w.Detail)
+	prefill, tokens, decode := composition(w)
 	method := ""
 	if w.Detail != nil {
 		method = w.Detail.Join.Method
@@ -94,7 +94,7 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	}
 	return []Cell{
 		{Text: number, Role: theme.RoleWindow, Attr: theme.Bold}, {Text: string(mark) + " " + string(w.State), Role: role},
-		text(stepRange(w)), prefill, tokens, decode, text(windowModes(w.Detail)), ranksCell(w), StallCell(w), busy, why,
+		text(stepRange(w)), prefill, tokens, decode, text(windowModes(w)), ranksCell(w), StallCell(w), busy, why,
 		dim(cmp.Or(method, unit.Unknown)), dim(unit.ClockSeconds(w.TimeNS, zone)), dim(engine),
 	}
 }
@@ -136,12 +136,9 @@ func StallCell(w *catalog.Window) Cell {
 }
 
 // composition is what the labelled steps held, least to most.
-func composition(d *join.Window) (prefill, tokens, decode Cell) {
+func composition(w *catalog.Window) (prefill, tokens, decode Cell) {
 	unknown := Cell{Text: unit.Unknown, Role: theme.RoleDim}
-	if d == nil {
-		return unknown, unknown, unknown
-	}
-	c := d.Composition()
+	c := w.Composition()
 	if c.Labelled == 0 {
 		return unknown, unknown, unknown
 	}
@@ -165,11 +162,8 @@ func span(r join.Range) string {
 }
 
 // windowModes counts the steps by mode, in the order of a run's usual modes.
-func windowModes(d *join.Window) string {
-	if d == nil {
-		return unit.Unknown
-	}
-	modes := d.GraphModes()
+func windowModes(w *catalog.Window) string {
+	modes := w.GraphModes()
 	var parts []string
 	for _, m := range []string{"FULL", "PIECEWISE", "NONE"} {
 		if n := modes[m]; n > 0 {

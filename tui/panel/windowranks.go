@@ -81,9 +81,7 @@ func (p RankBars) facts(g *chart.Grid, y int) {
 		fields = append(fields, field{value: w.Reason, role: theme.RoleWarn})
 	}
 	fields = append(fields, field{name: "step", value: stepRange(w)})
-	if w.Detail != nil {
-		fields = append(fields, field{name: "graphs", value: windowModes(w.Detail)})
-	}
+	fields = append(fields, field{name: "graphs", value: windowModes(w)})
 	fields = append(fields, field{name: "export stall", value: StallCell(w).Text, role: StallCell(w).Role})
 	if from, to, ok := perturbed(w); ok {
 		fields = append(fields, field{name: "perturbed", value: unit.Count(from) + "-" + unit.Count(to)})

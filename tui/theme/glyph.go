@@ -56,7 +56,7 @@ func ASCIIGlyphs() Glyphs {
 		Track:  '.',
 		Heat:   [6]rune{'.', ':', '+', '*', '#', '@'},
 		Lines:  [4]rune{'o', 'x', '+', '~'},
-		Dot:    '*', Ring: 'o', Triangle: '^', Cross: 'x', Check: 'v', Pause: '"', Play: '>',
+		Dot:    '*', Ring: 'o', Triangle: '^', Cross: 'x', Check: '#', Pause: '|', Play: '>',
 		Ellipsis: '~', Cursor: '|', ExtentLeft: '[', ExtentRight: ']', Extent: '=',
 	}
 }
