@@ -16,6 +16,7 @@ import (
 	"opprof/engine/store"
 	"opprof/traces/catalog"
 	"opprof/traces/family"
+	"opprof/traces/join"
 	"opprof/tui/layout"
 	"opprof/tui/theme"
 )
@@ -69,6 +70,13 @@ func windowScreen(t testing.TB, name, kind string, w, h int, opt Options, change
 		},
 		Markers: func() []store.Window { return src.store.Snapshot().Frame(store.Query{Columns: 1}).Windows },
 		Ranks:   func() int { return int(run.TensorParallel) }, Rules: family.Default,
+		Step: func(engine string, index int64) (join.Step, bool) {
+			sn := src.store.Snapshot()
+			at, ok := sn.AtStep(engine, index)
+			now := sn.Frame(store.Query{AtNS: at, SpanNS: 1, Columns: 1}).Now
+			return join.Step{Index: index, PrefillRequests: now.PrefillRequests, PrefillTokens: now.PrefillTokens, DecodeRequests: now.DecodeBatchSize,
+				DecodeTokens: now.DecodeTokens, Graph: now.Graph.Mode.String()}, ok
+		},
 	})
 	if change != nil {
 		change(src)

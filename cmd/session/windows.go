@@ -10,6 +10,7 @@ import (
 	"opprof/engine/store"
 	"opprof/traces/catalog"
 	"opprof/traces/family"
+	"opprof/traces/join"
 )
 
 // traceEvery is how often the folder of a live run is looked at for traces.
@@ -18,7 +19,7 @@ const traceEvery = time.Second
 // newCatalog keeps the profiler windows of the session's run.
 func (s *Session) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Options{
-		Traces: s.run.ListTraces, Streams: s.run.ListStreams, Markers: s.markers, Ranks: s.ranks, Rules: family.Default,
+		Traces: s.run.ListTraces, Streams: s.run.ListStreams, Markers: s.markers, Ranks: s.ranks, Step: s.step, Rules: family.Default,
 		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote, Pending: s.options.pending,
 	})
 }
@@ -49,6 +50,22 @@ func (s *Session) markers() []store.Window {
 func (s *Session) ranks() int {
 	d := s.Run()
 	return int(max(d.TensorParallel, 1) * max(d.PipeParallel, 1) * min(d.TensorParallel, 1))
+}
+
+// step is what the join needs to know of a step that the store holds.
+func (s *Session) step(engine string, index int64) (join.Step, bool) {
+	sn := s.store.Snapshot()
+	at, ok := sn.AtStep(engine, index)
+	if !ok {
+		return join.Step{}, false
+	}
+	now := sn.Frame(store.Query{Engine: engine, AtNS: at, SpanNS: int64(time.Second), Columns: 1}).Now
+	out := join.Step{Index: index, PrefillRequests: now.PrefillRequests, PrefillTokens: now.PrefillTokens, DecodeRequests: now.DecodeBatchSize,
+		DecodeTokens: now.DecodeTokens, PeriodNS: now.PeriodNS}
+	if now.Graph != nil {
+		out.Graph, out.BucketTokens = now.Graph.Mode.String(), now.Graph.BucketTokens
+	}
+	return out, now.Known && now.StepIndex == index
 }
 
 // traces are the trace files that the run has now, below its folder.

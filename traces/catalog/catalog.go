@@ -19,11 +19,13 @@ import (
 type Options struct {
 	Traces  func() ([]string, error)
 	Streams func() ([]string, error)
-	Markers func() []store.Window         // by time
-	Ranks   func() int                    // of an engine; 0 when unknown. nil is unknown
-	Rules   func() (*family.Rules, error) // asked for once, before the first file is read
-	Live    bool                          // files may still be written
-	Now     func() time.Time
+	Markers func() []store.Window // by time
+	Ranks   func() int            // of an engine; 0 when unknown. nil is unknown
+	// Step is a step of an engine as its record tells it; ok is false when it is not known. nil knows none.
+	Step  func(engine string, index int64) (s join.Step, ok bool)
+	Rules func() (*family.Rules, error) // asked for once, before the first file is read
+	Live  bool                          // files may still be written
+	Now   func() time.Time
 	// Pending says of a window that is armed what is waited for; "" when none is. nil is never.
 	Pending func() string
 	// Note says why windows have no traces, where that is known; "" when it is not.
@@ -49,12 +51,13 @@ type Catalog struct {
 	mu     sync.Mutex // guards what follows
 	opened []string   // keys of the windows that are looked at
 
-	rules    *family.Rules
-	files    map[string]*file // the rest belongs to the looking goroutine
-	windows  []join.Window
-	taxonomy rank.Taxonomy
-	version  uint64
-	problem  string
+	rules     *family.Rules
+	files     map[string]*file // the rest belongs to the looking goroutine
+	windows   []join.Window
+	taxonomy  rank.Taxonomy
+	described map[string][]join.Step // steps of windows without traces, by key
+	version   uint64
+	problem   string
 }
 
 // New returns a catalog that has not looked yet.
@@ -65,7 +68,7 @@ func New(o Options) *Catalog {
 	if o.MaxFiles == 0 {
 		o.MaxFiles = defaultMaxFiles
 	}
-	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}}
+	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}, described: map[string][]join.Step{}}
 	c.list.Store(&List{})
 	return c
 }
@@ -345,6 +348,9 @@ func (c *Catalog) publish() {
 	}
 	c.version++
 	l := &List{Version: c.version, Windows: merge(k), Of: len(c.files), Problem: c.problem}
+	for i := range l.Windows {
+		l.Windows[i].Steps = c.steps(&l.Windows[i])
+	}
 	for _, f := range c.files {
 		if f.state == FileRead || f.state == FileFailed {
 			l.Done++

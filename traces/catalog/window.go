@@ -37,6 +37,7 @@ type Window struct {
 	Ranks, Expected     int   // files that were read, and ranks of the engine; 0 when unknown
 	Files               []File
 
+	Steps     []join.Step      // the first ones after the marker, while there is no Detail
 	Detail    *join.Window     // nil until its traces were read
 	Timelines []*rank.Timeline // by rank of Detail, for windows that are looked at; nil entries are not known
 }
