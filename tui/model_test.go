@@ -275,6 +275,14 @@ func TestSourceError(t *testing.T) {
 	if got := s.plain(); !strings.Contains(got, "stream vanished") || !strings.Contains(got, "step 3,500") {
 		t.Errorf("got:\n%s", got)
 	}
+	s.source.err = fmt.Errorf("cannot write %s: no space left", strings.Repeat("long/", 60))
+	for _, w := range []int{60, 80, 120} {
+		s.size(w, 24)
+		s.tick(250 * time.Millisecond)
+		if head, _, _ := strings.Cut(s.plain(), "\n"); !strings.Contains(head, "cannot write long/") {
+			t.Errorf("%d columns: %q hides a long reason", w, head)
+		}
+	}
 	s.source.err = nil
 	s.tick(250 * time.Millisecond)
 	if strings.Contains(s.plain(), "stream vanished") {

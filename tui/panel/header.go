@@ -117,7 +117,7 @@ func alarms(g *chart.Grid, s Status) []piece {
 		loud(100, "FROZEN "+unit.Duration(s.BehindNS)+" behind", theme.RoleWarn)
 	}
 	if s.Problem != "" {
-		loud(90, s.Problem, theme.RoleBad)
+		loud(94, chart.Cut(chart.Sanitize(s.Problem), max(20, g.W()/2), g.Glyphs.Ellipsis), theme.RoleBad)
 	}
 	if s.AgeNS > 0 {
 		loud(95, "picture "+unit.Duration(s.AgeNS)+" old", theme.RoleWarn)
