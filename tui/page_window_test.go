@@ -162,7 +162,7 @@ func TestWindowKeys(t *testing.T) {
 		{"c twice takes the mark off", "h200-tp1", "g c c", "no longer compared", ""},
 		{"o goes to the step", "h200-tp1", "g o", "step 246 of window 1", "profiler windows  "},
 		{"o goes to the iteration's step", "h200-tp1", "g enter j o", "step 249 of window 1", ""},
-		{"o comes back", "h200-tp1", "g enter j o o", "► 1  ✓ verified", ""},
+		{"i comes back", "h200-tp1", "g enter j o i", "► 1  ✓ verified", ""},
 		{"what has no traces says why", "h200-tp2-eager", "G", "no trace file in the run's folder", "over time"},
 		{"nothing to compare", "h200-tp2-eager", "G space", "compare: the run has no traces", ""},
 		{"eager is said", "h200-tp2-eager", "g", "kernels run by eager", ""},

@@ -18,8 +18,8 @@ func windows() []Binding {
 	return []Binding{
 		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl, Footer: 5},
 		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm a profiler window on a condition of the composition", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedTriggers, Footer: 6},
-		{ID: WindowHere, Keys: []string{"o"}, Help: "window here", Long: "to the profiler window at the cursor, or the last one before it; o comes back", Group: GroupWindows, Contexts: charts, Needs: NeedSteps},
-		{ID: ToStep, Keys: []string{"o"}, Help: "step", Long: "to the step of the selected iteration, or to the window's first step; o comes back", Group: GroupWindows, Contexts: page, Footer: 28},
+		{ID: WindowHere, Keys: []string{"i"}, Help: "window here", Long: "to the profiler window at the cursor, or the last one before it; o comes back", Group: GroupWindows, Contexts: charts, Needs: NeedSteps},
+		{ID: ToStep, Keys: []string{"o"}, Help: "step", Long: "to the step of the selected iteration, or to the window's first step; i comes back", Group: GroupWindows, Contexts: page, Footer: 28},
 		{ID: Compare, Keys: []string{"space", "c"}, Show: "space c", Help: "compare", Long: "mark the selected window and rank as a; what is selected then is b", Group: GroupWindows, Contexts: page, Needs: NeedTraces, Footer: 26},
 		{ID: RankPrev, Keys: []string{"["}, Help: "rank before", Long: "select the rank before; before the first, the slowest of each iteration", Group: GroupWindows, Contexts: page, Needs: NeedTraces | NeedRanks},
 		{ID: RankNext, Keys: []string{"]"}, Show: "]", Help: "next rank", Long: "select the next rank; behind the last, the slowest of each iteration", Group: GroupWindows, Contexts: page, Needs: NeedTraces | NeedRanks, Footer: 29},
