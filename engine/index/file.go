@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"opprof/engine/regular"
 	"opprof/engine/rundir"
@@ -73,7 +74,7 @@ func ends(stream io.ReaderAt, blocks []Block) (first, last [32]byte, err error) 
 // Close.
 func Load(path string, stream io.ReaderAt, size int64) (*Index, error) {
 	f, err := regular.Open(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, ErrNone
 	}
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -43,11 +44,11 @@ type writer struct {
 
 // newWriter takes the first of the paths whose folder is writable. It holds until release, and ends with the process.
 func newWriter(paths []string) (*writer, error) {
-	var failed error
+	var failed []string
 	for i, path := range paths {
 		if i > 0 {
 			if err := os.MkdirAll(filepath.Dir(path), rundir.DirMode); err != nil {
-				failed = errors.Join(failed, err)
+				failed = append(failed, err.Error())
 				continue
 			}
 		}
@@ -58,9 +59,9 @@ func newWriter(paths []string) (*writer, error) {
 		if errors.Is(err, ErrBusy) {
 			return nil, err
 		}
-		failed = errors.Join(failed, err)
+		failed = append(failed, err.Error())
 	}
-	return nil, fmt.Errorf("cannot write an index: %w; the run is shown without one", failed)
+	return nil, fmt.Errorf("cannot write an index: %s; it is made anew each time", strings.Join(failed, "; "))
 }
 
 // lock takes an advisory lock on a file that it creates. Where the file system has no locks, the rename alone keeps the index whole, and two

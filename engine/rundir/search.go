@@ -1,12 +1,14 @@
 package rundir
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -128,10 +130,37 @@ func (s search) find() *found {
 		f.err = nil
 		f.walk(s.fallback, 0, true)
 	}
-	f.streams = orderStreams(f.streams)
+	f.streams = orderStreams(distinct(f.streams))
+	f.traces = distinct(f.traces)
 	slices.Sort(f.traces)
 	return f
 }
+
+// distinct keeps one name of each file: links, and folders that lead back to themselves, give a file several. The one nearest to the top
+// stays.
+func distinct(paths []string) []string {
+	type inode struct{ device, number uint64 }
+	slices.SortFunc(paths, func(a, b string) int {
+		return cmp.Or(cmp.Compare(strings.Count(a, separator), strings.Count(b, separator)), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+	})
+	seen := map[inode]bool{}
+	return slices.DeleteFunc(paths, func(path string) bool {
+		st, err := os.Stat(path)
+		if err != nil {
+			return false // whoever opens it says why
+		}
+		sys, ok := st.Sys().(*syscall.Stat_t)
+		if !ok {
+			return false
+		}
+		id := inode{uint64(sys.Dev), sys.Ino}
+		twice := seen[id]
+		seen[id] = true
+		return twice
+	})
+}
+
+const separator = string(filepath.Separator)
 
 // walk follows links, since layer1 may be one; the depth bounds a loop.
 func (f *found) walk(dir string, depth int, top bool) {

@@ -102,7 +102,7 @@ func (l *Log) Poll(ctx context.Context) (more bool, err error) {
 	before := l.next
 	l.next.Err = ""
 	if err := l.check(); err != nil {
-		l.next.Err = fmt.Sprintf("cannot read server log: %v; trying again", err)
+		l.next.Err = fmt.Sprintf("cannot read server log: %v", err)
 		l.close()
 	}
 	if l.file != nil {
@@ -237,7 +237,7 @@ func (l *Log) read(ctx context.Context) (more bool, err error) {
 		raw, offset, scanErr := in.next()
 		if scanErr != nil {
 			if !errors.Is(scanErr, io.EOF) {
-				l.next.Err = fmt.Sprintf("cannot read server log: %v; trying again", scanErr)
+				l.next.Err = fmt.Sprintf("cannot read server log: %v", scanErr)
 			}
 			l.redrawn(in.rest())
 			break

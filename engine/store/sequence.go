@@ -22,14 +22,15 @@ type Sequence struct {
 	Broken         bool  // the next step follows a restart
 }
 
-// Break says that what follows does not continue what came before: the file was cut or replaced, or another process writes it.
+// Break says that what follows does not continue what came before: the file was cut or replaced, or another process writes it. Only the
+// newest step index is kept: one that is not above it tells a server that was started again.
 func (q *Sequence) Break() {
-	*q = Sequence{Broken: q.Started || q.Broken}
+	*q = Sequence{Broken: q.Started || q.Broken, LastStep: q.LastStep}
 }
 
 // Next places the next step of the stream.
 func (q *Sequence) Next(s *record.Step) Place {
-	p := Place{PeriodNS: UnknownNS, Gap: q.Broken || s.DroppedBefore > 0}
+	p := Place{PeriodNS: UnknownNS, Gap: q.Broken || s.DroppedBefore > 0, Backward: q.Broken && s.StepIndex <= q.LastStep}
 	if q.Started {
 		missing := s.StepIndex - q.LastStep - 1
 		p.Backward = missing < 0

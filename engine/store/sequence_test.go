@@ -87,6 +87,24 @@ func TestWallClockJumpsDoNotMoveTheAxis(t *testing.T) {
 	}
 }
 
+// Behind a break, only a step index that begins again tells that the server does.
+func TestRestartsBehindABreak(t *testing.T) {
+	for _, c := range []struct {
+		next     int64
+		backward bool
+	}{{1, true}, {9, true}, {10, false}, {500, false}} {
+		var q Sequence
+		first := pace{9, 0, 10, 0}.step(0)
+		q.Next(&first)
+		q.Break()
+		q.Break()
+		next := pace{c.next, 10, 20, 0}.step(0)
+		if p := q.Next(&next); p.Backward != c.backward || p.Missing || !p.Gap || p.PeriodNS != UnknownNS {
+			t.Errorf("step %d behind step 9: %+v", c.next, p)
+		}
+	}
+}
+
 func TestClocksOffTheAxis(t *testing.T) {
 	for _, c := range []struct {
 		offset, complete int64

@@ -15,7 +15,7 @@ type Status struct {
 	Bad       int64  // of them not readable
 	FirstBad  string // the first bad line, located; "" if none
 	Torn      bool   // the file ends in the middle of a line or of a compressed block
-	Gone      bool   // deleted; what the open file still gets is read
+	Gone      bool   // deleted; what the open file still gets is read for a while
 	More      bool   // the last pass stopped at its limit
 	Parts     int64  // files finished before this one: rotated parts
 	Restarts  int64

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"opprof/engine/record"
 )
@@ -28,7 +29,10 @@ type stream struct {
 	restarts int64
 	gone     bool
 	more     bool
-	err      error
+
+	goneAt    time.Time // since when the open file is deleted and gets nothing; zero when it is not
+	goneTotal int64     // total then
+	err       error
 }
 
 // part is the file that is being read and how far.
@@ -314,7 +318,20 @@ func (s *stream) fail(err error) {
 	s.close()
 }
 
-func (s *stream) note(err error) { s.err = fmt.Errorf("cannot read %s: %w; trying again", s.path, err) }
+func (s *stream) note(err error) { s.err = fmt.Errorf("cannot read %s: %w", s.path, err) }
+
+// letGo closes a file that was deleted when nothing was added to it for goneGrace: an open one keeps its space on the disk. If the name
+// comes back, the stream goes on as with any other file.
+func (s *stream) letGo(now time.Time) {
+	switch {
+	case !s.gone || s.file == nil || s.more:
+		s.goneAt = time.Time{}
+	case s.goneAt.IsZero() || s.total != s.goneTotal:
+		s.goneAt, s.goneTotal = now, s.total
+	case now.Sub(s.goneAt) >= goneGrace:
+		s.close()
+	}
+}
 
 func (s *stream) status() Status {
 	st := Status{

@@ -39,7 +39,9 @@ type Options struct {
 const (
 	defaultPoll      = 250 * time.Millisecond
 	defaultPassBytes = 8 << 20
-	chunkBytes       = 256 << 10
+	// goneGrace is how long a deleted file is read on: its writer may still have it open.
+	goneGrace  = 30 * time.Second
+	chunkBytes = 256 << 10
 )
 
 // Tailer follows all streams of a run. Use New.
@@ -88,6 +90,7 @@ func (t *Tailer) Poll(ctx context.Context, sink Sink) (Progress, error) {
 	for _, s := range t.streams {
 		s.pass(ctx, sink)
 		s.rate.add(now, s.total)
+		s.letGo(now)
 		if err := ctx.Err(); err != nil {
 			return t.publish(findErr), err
 		}
