@@ -91,6 +91,9 @@ type Window struct {
 	StallNS *int64  `json:"stall_ns"` // longest step period while it ran; null before it is known
 	First   *int64  `json:"first_step"`
 	Last    *int64  `json:"last_step"`
+
+	FromStep int64 `json:"from_step,omitempty"` // of an armed every-trigger: from which step on it may start; 0 before the first step
+	Held     int64 `json:"held,omitempty"`      // of an armed expression: for how many steps it has held by now
 }
 
 // Kinds of triggers.

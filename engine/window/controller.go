@@ -60,9 +60,7 @@ type Window struct {
 	Files     []File
 	Found     []InspectedRank // what reading the files found
 	query     *query.Query
-	held      int64 // steps for which the expression has held
 	ordinal   int64 // place among the windows of one every-trigger, from 1
-	from      int64 // first step at which an every-window may start; 0 before a step was seen
 	stateNS   int64
 	stopSent  bool
 	stopError error
@@ -206,8 +204,8 @@ func (c *Controller) Arm(nowNS int64, t control.Trigger, count int) ([]control.W
 
 // place fixes the step at which an every-window may start, counted from the newest step.
 func (w *Window) place(newest int64) {
-	if w.Trigger.Kind == control.TriggerEvery && w.from == 0 && newest > 0 {
-		w.from = newest + w.ordinal*w.Trigger.Every
+	if w.Trigger.Kind == control.TriggerEvery && w.FromStep == 0 && newest > 0 {
+		w.FromStep = newest + w.ordinal*w.Trigger.Every
 	}
 }
 
@@ -253,9 +251,9 @@ func (c *Controller) ask(s *record.Step, periodNS *int64) {
 			continue
 		}
 		if w.query.Ask(s, periodNS) == query.Yes {
-			w.held++
+			w.Held++
 		} else {
-			w.held = 0
+			w.Held = 0
 		}
 	}
 }
@@ -284,10 +282,10 @@ func (c *Controller) met(nowNS int64, w *Window) bool {
 		return c.newest() >= t.Step
 	case control.TriggerEvery:
 		w.place(c.newest())
-		return w.from > 0 && c.newest() >= w.from
+		return w.FromStep > 0 && c.newest() >= w.FromStep
 	case control.TriggerAfter:
 		return nowNS >= w.ArmedNS+t.AfterNS
 	default:
-		return w.held >= max(w.Trigger.For, 1)
+		return w.Held >= max(w.Trigger.For, 1)
 	}
 }

@@ -19,6 +19,7 @@ func (c *Controller) Restore(nowNS int64, taken []Taken) []Action {
 	for _, t := range taken {
 		w := &Window{Window: t.Window, Starts: t.StartsNS, stateNS: nowNS, ordinal: 1}
 		w.N = len(c.windows) + 1
+		w.FromStep, w.Held = 0, 0 // steps are counted anew
 		c.windows = append(c.windows, w)
 		switch w.State {
 		case control.WindowArmed:

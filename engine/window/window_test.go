@@ -246,7 +246,7 @@ func TestTriggers(t *testing.T) {
 	b.expect()
 	b.step("dp0", 49, 40)
 	b.expect("2 starting", "start 2")
-	if got := []int64{b.c.windows[2].from, b.c.windows[3].from}; got[0] != 110 || got[1] != 210 {
+	if got := []int64{b.c.windows[2].FromStep, b.c.windows[3].FromStep}; got[0] != 110 || got[1] != 210 {
 		t.Errorf("every 100 steps from 10 starts at %v", got)
 	}
 	if a, err := b.c.Cancel(b.now, 3); err != nil || b.take(a)[0].Window.State != control.WindowCancelled {
@@ -363,7 +363,7 @@ func TestWindowsOfAReplacedOwner(t *testing.T) {
 		taken(control.WindowArmed, every), taken(control.WindowArmed, every)}))
 	b.expect("2 flushing", "stop 2")
 	b.step("dp0", 50, 1)
-	if got := []int64{b.c.windows[2].from, b.c.windows[3].from}; got[0] != 0 || got[1] != 0 {
+	if got := []int64{b.c.windows[2].FromStep, b.c.windows[3].FromStep}; got[0] != 0 || got[1] != 0 {
 		t.Errorf("placed while another window runs: %v", got)
 	}
 	b.take(b.c.StopReturned(b.now, 2, nil))
@@ -373,7 +373,7 @@ func TestWindowsOfAReplacedOwner(t *testing.T) {
 	if w := b.state(2); w.State != control.WindowIncomplete || !strings.Contains(w.Reason, "replaced") || !strings.Contains(w.Reason, "4 labelled") {
 		t.Errorf("%s: %s", w.State, w.Reason)
 	}
-	if got := []int64{b.c.windows[2].from, b.c.windows[3].from}; got[0] < 150 || got[1] != got[0]+100 {
+	if got := []int64{b.c.windows[2].FromStep, b.c.windows[3].FromStep}; got[0] < 150 || got[1] != got[0]+100 {
 		t.Errorf("every 100 steps from 50 starts at %v", got)
 	}
 }
