@@ -26,7 +26,7 @@ func TestJSONDocument(t *testing.T) {
 	d := &jsonDocument{comments: map[string]string{}, seen: map[reflect.Type]bool{}}
 	for _, file := range []string{
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
-		"../engine/record/check.go", "session/check.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
+		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
 	} {
 		d.readComments(t, file)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opprof/cmd/session"
+	"opprof/engine/alert"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/tui"
@@ -77,17 +78,18 @@ func (o *screenOptions) show(ctx context.Context, env *Env, p *preferences, s *s
 
 // page is what --once --json prints.
 type page struct {
-	Schema int64              `json:"schema"`
-	Run    rundir.Description `json:"run"`
-	Frame  *store.Frame       `json:"frame"`
+	Schema   int64              `json:"schema"`
+	Run      rundir.Description `json:"run"`
+	Frame    *store.Frame       `json:"frame"`
+	Warnings []alert.Warning    `json:"warnings"` // of the whole run, the active ones first
 }
 
 // newPage makes a page whose lists are lists, also where they are empty.
-func newPage(run rundir.Description, frame *store.Frame) page {
+func newPage(run rundir.Description, frame *store.Frame, warnings []alert.Warning) page {
 	f := *frame
 	f.Engines, f.Columns, f.Windows = list(f.Engines), list(f.Columns), list(f.Windows)
 	run.Streams, run.Traces, run.Problems = list(run.Streams), list(run.Traces), list(run.Problems)
-	return page{Schema: 1, Run: run, Frame: &f}
+	return page{Schema: 1, Run: run, Frame: &f, Warnings: list(warnings)}
 }
 
 func list[T any](s []T) []T {
@@ -110,9 +112,9 @@ func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *
 		run.Kind, frame.Live = session.KindFinished, false
 	}
 	if o.json {
-		err = printJSON(env.Stdout, newPage(run, frame))
+		err = printJSON(env.Stdout, newPage(run, frame, s.Warnings()))
 	} else {
-		page := &summary{run: run, frame: frame, shown: &frame.Now, zone: p.location()}
+		page := &summary{run: run, frame: frame, warnings: s.Warnings(), shown: &frame.Now, zone: p.location()}
 		if o.step == 0 && run.Kind == session.KindFinished {
 			if page.shown, page.quiet, err = o.lastWork(ctx, s, frame); err != nil {
 				return err

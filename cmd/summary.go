@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"opprof/engine/alert"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
@@ -15,15 +16,16 @@ import (
 
 // summary is the plain page that a screen command prints when there is no terminal: the values of one frame with their units.
 type summary struct {
-	run   rundir.Description
-	frame *store.Frame
-	shown *store.Instant // the step that has a column of its own
-	quiet int64          // steps behind it that ran no model
-	zone  *time.Location
+	run      rundir.Description
+	frame    *store.Frame
+	warnings []alert.Warning
+	shown    *store.Instant // the step that has a column of its own
+	quiet    int64          // steps behind it that ran no model
+	zone     *time.Location
 }
 
 func (s *summary) write(w io.Writer) error {
-	for _, part := range []func() *table{s.identity, s.numbers, s.histograms, s.graphs, s.engines, s.windows} {
+	for _, part := range []func() *table{s.identity, s.numbers, s.histograms, s.graphs, s.engines, s.windows, s.warned} {
 		t := part()
 		if len(t.rows) == 0 {
 			continue
@@ -41,6 +43,30 @@ func (s *summary) write(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// warned lists what is or was wrong.
+func (s *summary) warned() *table {
+	t := &table{}
+	if len(s.warnings) == 0 {
+		return t
+	}
+	t.row("warning", "", "count", "of", "first", "last", "engine")
+	for _, w := range s.warnings {
+		now := "over"
+		if w.Active {
+			now = "now"
+		}
+		t.row(w.Rule.String(), now, unit.Count(w.Count), w.Unit, s.moment(w.FirstNS), s.moment(w.LastNS), chart.Sanitize(orDash(w.Engine)))
+	}
+	return t
+}
+
+func (s *summary) moment(ns int64) string {
+	if ns == 0 {
+		return unit.Unknown
+	}
+	return unit.Date(ns, s.zone)
 }
 
 func (s *summary) identity() *table {

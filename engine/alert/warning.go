@@ -10,11 +10,11 @@ import (
 
 // Warning is one rule that was broken at one engine, however often.
 type Warning struct {
-	Rule    Rule    `json:"rule"`
+	Rule    Rule    `json:"rule"`     // stall, blocked, dropped, kv_full, thrash, graph_misses, padding, bad_lines or gaps
 	Engine  string  `json:"engine"`   // "" where the engine is not known
 	FirstNS int64   `json:"first_ns"` // since 1970; 0 unknown
 	LastNS  int64   `json:"last_ns"`  // since 1970; 0 unknown
-	Count   int64   `json:"count"`    // of what Unit says
+	Count   int64   `json:"count"`    // of what unit says
 	Unit    string  `json:"unit"`     // what was counted
 	Worst   float64 `json:"worst"`    // ns of the longest stall, highest share, most preemptions of a window; 0 where nothing is measured
 	Active  bool    `json:"active"`   // holds at the newest step
