@@ -154,6 +154,9 @@ func (s *summary) records() []string {
 	}
 	loss := &s.frame.Loss
 	parts := []string{fmt.Sprintf("%s of %s, %s", plural(s.frame.Run.Counts.Steps, "step"), plural(int64(len(s.frame.Engines)), "engine"), unit.Bytes(bytes))}
+	if s.frame.Sampled {
+		parts[0] = "about " + parts[0] + ": totals are estimates from samples"
+	}
 	parts = append(parts, unit.Count(loss.Dropped)+" dropped")
 	for _, l := range []struct {
 		n    int64

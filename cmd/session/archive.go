@@ -2,10 +2,12 @@ package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -38,6 +40,10 @@ type archive struct {
 	whole bool         // past is the index of all of it
 	parts []store.Part
 	note  string
+
+	counted  int64  // lines of the archive, once it is whole
+	badLines int64  // of them
+	firstBad string // located; "" if none
 }
 
 // steps is what index.Index and index.Sample have in common.
@@ -132,16 +138,49 @@ func (a *archive) complete(x *index.Index, past func(store.Part)) {
 		a.say(err.Error())
 		return
 	}
+	firstBad := a.locate(x)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.whole || a.dead.Load() {
 		return
 	}
 	a.past, a.parts, a.whole = x, parts, true
+	a.counted, a.firstBad = x.Lines(), firstBad
+	a.badLines = x.Loss().BadLines
+	for _, e := range x.Engines() {
+		a.badLines += e.Loss.BadLines
+	}
 	a.done.Store(a.end)
 	for _, p := range parts {
 		past(p)
 	}
+}
+
+// locate says which is the first bad line of the archive, and what is wrong with it; "" if none is.
+func (a *archive) locate(x *index.Index) string {
+	blocks := x.Blocks()
+	i, found := slices.BinarySearchFunc(blocks, x.FirstBadLine()-1, func(b index.Block, line int64) int { return cmp.Compare(b.FirstLine, line) })
+	if !found {
+		i-- // the block that holds it begins before it
+	}
+	if x.FirstBadLine() == 0 || i < 0 {
+		return ""
+	}
+	lines := record.NewReader(io.NewSectionReader(a.file, blocks[i].Offset, blocks[i].End-blocks[i].Offset), a.path)
+	lines.StartAt(blocks[i].Offset, blocks[i].FirstLine)
+	for lines.Scan() {
+		if l := lines.Line(); l.Kind == record.KindBad {
+			return l.Err.Error()
+		}
+	}
+	return fmt.Sprintf("%s:%d", a.path, x.FirstBadLine())
+}
+
+// lines are how many the archive has, how many of them are bad and which is the first; ok is false before it is whole.
+func (a *archive) lines() (all, bad int64, firstBad string, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.counted, a.badLines, a.firstBad, a.whole
 }
 
 func (a *archive) say(note string) {

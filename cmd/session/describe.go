@@ -100,34 +100,54 @@ func (n *notes) Restart(stream int, why string) {
 // restartsKept bounds the sentences about restarted streams.
 const restartsKept = 8
 
-// Run describes what is open, as of the last look at its files. It does not block.
-func (s *Session) Run() rundir.Description { return *s.describe.Load() }
+// published is what the reading goroutine knew after its last look at the files.
+type published struct {
+	rundir.Description
+	statuses []tail.Status
+	footers  []bool // by stream
+	restarts []string
+}
+
+// Run describes what is open, as of the last look at its files; what is indexed beside it is as of now. It does not block.
+func (s *Session) Run() rundir.Description {
+	p := s.describe.Load()
+	d := p.Description
+	s.past.describe(&d)
+	d.Streams = make([]rundir.Stream, len(p.statuses))
+	d.Problems = slices.Clone(d.Problems)
+	for i := range p.statuses {
+		d.Streams[i] = describeStream(&p.statuses[i])
+		s.past.complete(&d.Streams[i], &p.statuses[i])
+		d.Problems = append(d.Problems, s.problems(&d.Streams[i], i < len(p.footers) && p.footers[i])...)
+	}
+	d.Problems = append(append(d.Problems, p.restarts...), s.past.problems()...)
+	return d
+}
 
 // publish makes the description of what is known now.
 func (s *Session) publish() {
-	d := s.run.Describe()
+	p := published{Description: s.run.Describe(), statuses: s.tailer.Streams(), footers: slices.Clone(s.notes.footers), restarts: slices.Clone(s.notes.restarts)}
+	for i := range p.statuses {
+		s.store.Name(i, p.statuses[i].Path)
+	}
+	d := &p.Description
 	d.Kind = s.options.Kind
 	if s.options.Kind != KindFinished {
 		d.Traces = s.traces()
 	}
 	if h := s.notes.header; h != nil {
-		applyHeader(&d, h)
+		applyHeader(d, h)
 	}
 	d.FirstNS, d.LastNS = s.notes.firstNS, s.notes.lastNS
-	s.past.describe(&d)
-	statuses := s.tailer.Streams()
-	d.Streams = make([]rundir.Stream, 0, len(statuses))
-	for i := range statuses {
-		s.store.Name(i, statuses[i].Path)
-		d.Streams = append(d.Streams, describeStream(&statuses[i]))
-		d.Problems = append(d.Problems, s.problems(i, &statuses[i])...)
+	if err := s.tailer.Progress().Err; err != nil {
+		d.Unlisted = err.Error()
+		d.Problems = append(d.Problems, "cannot list the run's streams: "+d.Unlisted)
 	}
-	if len(statuses) == 0 && len(s.run.Streams) == 0 {
+	if len(p.statuses) == 0 && len(s.run.Streams) == 0 {
 		d.Problems = append(d.Problems, noStreams(s.options.Kind, len(d.Traces)))
 	}
-	d.Problems = append(append(d.Problems, s.notes.restarts...), s.past.problems()...)
 	s.watch.Publish()
-	s.describe.Store(&d)
+	s.describe.Store(&p)
 	s.alignLog()
 }
 
@@ -158,7 +178,7 @@ func applyHeader(d *rundir.Description, h *record.Header) {
 func describeStream(st *tail.Status) rundir.Stream {
 	d := rundir.Stream{
 		Path: st.Path, Bytes: st.Size, ReadBytes: st.Offset, Lines: st.Lines, BadLines: st.Bad,
-		FallbackShare: st.Decode.FallbackShare(), TornTail: st.Torn, FirstBad: st.FirstBad,
+		FallbackShare: st.Decode.FallbackShare(), TornTail: st.Torn, FirstBad: st.FirstBad, Gone: st.Gone, Restarts: st.Restarts,
 	}
 	if st.Err != nil {
 		d.Error = st.Err.Error()
@@ -167,24 +187,28 @@ func describeStream(st *tail.Status) rundir.Stream {
 }
 
 // problems says in sentences what is wrong with a stream.
-func (s *Session) problems(number int, st *tail.Status) []string {
+func (s *Session) problems(st *rundir.Stream, footer bool) []string {
 	var out []string
-	if st.Err != nil {
-		out = append(out, st.Err.Error())
+	finished := s.options.Kind == KindFinished
+	switch {
+	case st.Error != "" && finished:
+		out = append(out, st.Error)
+	case st.Error != "":
+		out = append(out, st.Error+"; trying again")
 	}
-	if st.Bad > 0 {
-		out = append(out, fmt.Sprintf("%s: %d of %d lines could not be read and are left out; the first: %s", st.Path, st.Bad, st.Lines, st.FirstBad))
+	if st.BadLines > 0 {
+		out = append(out, fmt.Sprintf("%s: %d of %d lines could not be read and are left out; the first: %s", st.Path, st.BadLines, st.Lines, st.FirstBad))
 	}
 	if st.Gone {
 		out = append(out, st.Path+": the file was deleted; what was read stays")
 	}
-	if s.options.Kind != KindFinished || st.Lines == 0 {
+	if !finished || st.Lines == 0 {
 		return out
 	}
-	if st.Torn {
+	if st.TornTail {
 		out = append(out, st.Path+": the last line is cut off; it is left out")
 	}
-	if number < len(s.notes.footers) && !s.notes.footers[number] {
+	if !footer {
 		out = append(out, st.Path+": no footer: the server was killed or is still running")
 	}
 	return out

@@ -2,12 +2,16 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 
 	"opprof/engine/index"
+	"opprof/engine/rundir"
 	"opprof/engine/store"
+	"opprof/engine/tail"
 )
 
 const (
@@ -82,6 +86,24 @@ func (p *past) problems() []string {
 		}
 	}
 	return out
+}
+
+// complete adds the lines of a stream's indexed part, and gives the first bad line behind it its number.
+func (p *past) complete(d *rundir.Stream, st *tail.Status) {
+	for _, a := range p.list() {
+		lines, bad, firstBad, ok := a.lines()
+		if a.path != st.Path || !ok || st.Parts > 0 {
+			continue
+		}
+		d.Lines += lines
+		d.BadLines += bad
+		switch {
+		case firstBad != "":
+			d.FirstBad = firstBad
+		case st.FirstRead > 0:
+			d.FirstBad = strings.Replace(d.FirstBad, st.Path+": byte ", fmt.Sprintf("%s:%d: byte ", st.Path, lines+st.FirstRead), 1)
+		}
+	}
 }
 
 // drop forgets the archive of a file that was cut or replaced and reports whether there are others.

@@ -51,7 +51,7 @@ type Session struct {
 	windows *catalog.Catalog
 	arm     func(context.Context) (said string, err error) // nil when nobody takes orders
 
-	describe atomic.Pointer[rundir.Description]
+	describe atomic.Pointer[published]
 	failure  atomic.Pointer[error]
 
 	building sync.WaitGroup // of archives and of the log; waited for before ended

@@ -33,7 +33,7 @@ type Line struct {
 // LineError says why a line could not be taken.
 type LineError struct {
 	Name     string // stream name, usually a path
-	Line     int64  // 1-based
+	Line     int64  // 1-based; 0 where the lines before it were not counted
 	Offset   int64  // byte offset of the line in the stream
 	Column   int    // 0-based byte in the line where reading stopped
 	Reason   string // what was expected and what was found
@@ -41,6 +41,9 @@ type LineError struct {
 }
 
 func (e *LineError) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: byte %d: %s", e.Name, e.Offset+int64(e.Column), e.Reason)
+	}
 	return fmt.Sprintf("%s:%d: byte %d: %s", e.Name, e.Line, e.Offset+int64(e.Column), e.Reason)
 }
 

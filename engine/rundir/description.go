@@ -20,6 +20,7 @@ type Description struct {
 	Streams        []Stream `json:"streams"`
 	Traces         []string `json:"traces"` // paths below Path
 	ServerLog      string   `json:"server_log"`
+	Unlisted       string   `json:"unlisted"` // why the streams' folder could not be listed, as when it was deleted; "" when it could
 	Problems       []string `json:"problems"` // what could not be read or is missing, in sentences
 }
 
@@ -33,5 +34,7 @@ type Stream struct {
 	FallbackShare float64 `json:"fallback_share"` // share of lines that needed the tolerant scanner, in [0,1]
 	TornTail      bool    `json:"torn_tail"`
 	FirstBad      string  `json:"first_bad"` // the first bad line, located; "" if none
+	Gone          bool    `json:"gone"`      // the file was deleted; what was read stays
+	Restarts      int64   `json:"restarts"`  // times that the file was cut, overwritten or replaced while it was read
 	Error         string  `json:"error"`
 }

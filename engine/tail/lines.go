@@ -156,7 +156,7 @@ func (s *stream) deliver(sink Sink) {
 			s.bad++
 		}
 		if s.firstBad == "" && !s.torn {
-			s.firstBad = l.Err.Error()
+			s.firstBad, s.firstAt = l.Err.Error(), s.lines
 		}
 	}
 	sink.Line(s.number, l)

@@ -14,6 +14,7 @@ type Status struct {
 	Lines     int64  // lines given to the sink
 	Bad       int64  // of them not readable
 	FirstBad  string // the first bad line, located; "" if none
+	FirstRead int64  // its place among the lines given to the sink, from 1; 0 if none
 	Torn      bool   // the file ends in the middle of a line or of a compressed block
 	Gone      bool   // deleted; what the open file still gets is read for a while
 	More      bool   // the last pass stopped at its limit

@@ -26,6 +26,7 @@ type stream struct {
 	lines    int64
 	bad      int64
 	firstBad string
+	firstAt  int64 // lines up to the first bad one
 	restarts int64
 	gone     bool
 	more     bool
@@ -335,7 +336,7 @@ func (s *stream) letGo(now time.Time) {
 
 func (s *stream) status() Status {
 	st := Status{
-		Path: s.path, Lines: s.lines, Bad: s.bad, FirstBad: s.firstBad, Torn: s.torn, Gone: s.gone, More: s.more,
+		Path: s.path, Lines: s.lines, Bad: s.bad, FirstBad: s.firstBad, FirstRead: s.firstAt, Torn: s.torn, Gone: s.gone, More: s.more,
 		Parts: int64(len(s.done)), Restarts: s.restarts, BytesPerS: s.rate.perS, Err: s.err, Decode: s.decoder.Stats(),
 	}
 	if st.Err == nil && s.damage != nil {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"opprof/engine/rundir"
@@ -128,6 +130,9 @@ func alarms(g *chart.Grid, s Status) []piece {
 	case s.Warnings > 0:
 		pieces = append(pieces, piece{weight: 45, right: true, spans: []chart.Span{{S: string(g.Glyphs.Triangle) + " " + strconv.Itoa(s.Warnings) + " past", Role: theme.RoleDim}}})
 	}
+	if text := trouble(s.Run); text != "" {
+		loud(94, text, theme.RoleBad)
+	}
 	if share, behind := backlog(s.Run); behind {
 		loud(85, "catching up "+unit.Percent(share), theme.RoleWarn)
 	}
@@ -139,6 +144,38 @@ func plural(n int, word string) string {
 		return word
 	}
 	return word + "s"
+}
+
+// trouble says in a few words that files of the run cannot be read any more; the sentences are among the problems.
+func trouble(run rundir.Description) string {
+	gone, failed := 0, 0
+	full := strings.Contains(run.Unlisted, syscall.EMFILE.Error())
+	for _, s := range run.Streams {
+		switch {
+		case s.Error != "":
+			failed++
+			full = full || strings.Contains(s.Error, syscall.EMFILE.Error())
+		case s.Gone:
+			gone++
+		}
+	}
+	some := func(n int, what string) string {
+		if n == len(run.Streams) {
+			return strconv.Itoa(n) + " " + plural(n, "stream") + " " + what
+		}
+		return strconv.Itoa(n) + " of " + strconv.Itoa(len(run.Streams)) + " streams " + what
+	}
+	switch {
+	case full:
+		return "too many open files"
+	case failed > 0:
+		return some(failed, "unreadable")
+	case run.Unlisted != "":
+		return "folder unreadable"
+	case gone > 0:
+		return some(gone, "deleted")
+	}
+	return ""
 }
 
 // backlog reports how much of the files is read when a screenful or more is still to come.
