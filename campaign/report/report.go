@@ -1,0 +1,169 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"opprof/campaign/gate"
+	"opprof/campaign/plan"
+	"opprof/campaign/stat"
+)
+
+// Report is a campaign's report as its JSON has it.
+type Report struct {
+	Schema      int      `json:"schema"`
+	Name        string   `json:"name"`
+	Verdict     string   `json:"verdict"`  // the worst of the cells
+	Sentence    string   `json:"sentence"` // to quote
+	LimitPct    float64  `json:"limit_pct"`
+	Model       string   `json:"model"`
+	Planned     int      `json:"pairs_planned"` // of each cell
+	SecondLook  bool     `json:"second_look"`
+	Cells       []Cell   `json:"cells"`
+	Environment []Fact   `json:"environment"`
+	Backends    []string `json:"backends"`
+	Deviations  []string `json:"deviations"`
+	Warnings    []string `json:"warnings"`
+}
+
+// Cell is one point of the matrix.
+type Cell struct {
+	Name     string        `json:"name"`
+	Decision gate.Decision `json:"gate"`
+	Pairs    []Pair        `json:"pairs"`
+	Runs     []RunRow      `json:"runs"`
+	Warnings []string      `json:"warnings"`
+	metrics  []gate.Metric
+}
+
+// RunRow is one measured run.
+type RunRow struct {
+	ID       string             `json:"id"`
+	Pair     int                `json:"pair"`
+	Arm      string             `json:"arm"`
+	Void     string             `json:"void"`
+	Requests *int64             `json:"requests"`
+	Failed   *int64             `json:"failed"`
+	Metrics  map[string]float64 `json:"metrics"` // what is known of them
+	Layer1   *Layer1            `json:"layer1"`
+	CPU      *CPU               `json:"cpu"`
+	Checks   []Check            `json:"checks"`
+}
+
+// New judges the runs so far.
+func New(in *Input) *Report {
+	p := in.Plan
+	r := &Report{Schema: 1, Name: p.Name, LimitPct: p.Campaign.LimitPct, Model: p.Server.Model, Planned: p.Campaign.Pairs, SecondLook: in.SecondLook,
+		Environment: list(in.Environment), Backends: list(in.Backends), Deviations: list(in.Deviations), Warnings: list(p.Warnings)}
+	for _, c := range p.Cells() {
+		r.Cells = append(r.Cells, newCell(in, c))
+	}
+	r.conclude()
+	return r
+}
+
+// list makes an empty list of nil, for JSON.
+func list[T any](v []T) []T { return append([]T{}, v...) }
+
+func newCell(in *Input, c plan.Cell) Cell {
+	out := Cell{Name: c.String(), Pairs: list(pairsOf(in, c)), Runs: []RunRow{}, Warnings: []string{}}
+	out.metrics = metricsOf(in.Plan, out.Pairs)
+	// Both looks of a campaign that declared two use the stricter bound: the first could have ended it.
+	out.Decision = gate.Decide(out.metrics, gate.Options{Limit: in.Plan.Campaign.LimitPct / 100, SecondLook: in.Plan.Campaign.SecondLookPairs > 0})
+	for i := range in.Runs {
+		r := &in.Runs[i]
+		if r.Kind == plan.Measured && r.Cell.Index == c.Index {
+			out.Runs = append(out.Runs, row(in.Plan, r))
+		}
+	}
+	out.warn(in)
+	return out
+}
+
+func row(p *plan.Plan, r *Run) RunRow {
+	out := RunRow{ID: r.ID(), Pair: r.Pair, Arm: r.Arm, Void: r.Void, Metrics: map[string]float64{}, Layer1: r.Layer1, CPU: r.CPU, Checks: list(r.Checks)}
+	if r.Result == nil {
+		return out
+	}
+	out.Requests, out.Failed = r.Result.Completed, r.Result.Failed
+	for _, m := range p.Metrics {
+		if v, ok := r.Result.Field(m.Field); ok {
+			out.Metrics[m.Name] = v
+		}
+	}
+	return out
+}
+
+// maxOffCV is the variation of the off runs beyond which the machine itself is not steady enough.
+const maxOffCV = 0.02
+
+func (c *Cell) warn(in *Input) {
+	say := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
+	planned := in.Plan.Campaign.Pairs
+	if in.SecondLook {
+		planned += in.Plan.Campaign.SecondLookPairs
+	}
+	counted := 0
+	for _, p := range c.Pairs {
+		if p.Void == "" {
+			counted++
+		}
+		if p.Same != nil && *p.Same < p.Texts {
+			say("pair %d: %d of %d generated texts differ between the arms", p.Number, p.Texts-*p.Same, p.Texts)
+		}
+	}
+	if counted < planned {
+		say("%d of %d planned pairs count", counted, planned)
+	}
+	for _, m := range c.metrics {
+		var off []float64
+		for _, p := range m.Pairs {
+			off = append(off, p.Off)
+		}
+		if cv := stat.SD(off) / stat.Mean(off); cv > maxOffCV {
+			say("%s varies by %.1f %% between the off runs alone", m.Name, 100*cv)
+		}
+	}
+}
+
+// conclude takes the worst of the cells: a campaign passes if every cell does.
+func (r *Report) conclude() {
+	rank := map[string]int{gate.Pass: 0, gate.Undecided: 1, gate.Fail: 2}
+	r.Verdict = gate.Pass
+	if len(r.Cells) == 0 {
+		r.Verdict = gate.Undecided
+	}
+	for i := range r.Cells {
+		if v := r.Cells[i].Decision.Verdict; rank[v] > rank[r.Verdict] {
+			r.Verdict = v
+		}
+	}
+	r.Sentence = r.sentence()
+}
+
+// sentence is what may be quoted: the verdict with the number that it rests on.
+func (r *Report) sentence() string {
+	var worst *gate.Result
+	var where *Cell
+	upper := math.Inf(-1)
+	for i := range r.Cells {
+		for k := range r.Cells[i].Decision.Metrics {
+			if m := &r.Cells[i].Decision.Metrics[k]; m.UpperPct != nil && *m.UpperPct > upper {
+				worst, where, upper = m, &r.Cells[i], *m.UpperPct
+			}
+		}
+	}
+	if worst == nil {
+		return fmt.Sprintf("%s: no pair counts, so nothing is known of the recorder's cost.", r.Verdict)
+	}
+	text := fmt.Sprintf("%s: with the recorder on, the metric that suffers most (%s, %s) regresses by %.2f %%, with an upper end of the 95 %% interval of %.2f %% over %d pairs; the limit is %.2f %%.",
+		r.Verdict, worst.Name, where.Name, *worst.PointPct, upper, worst.N, r.LimitPct)
+	if r.Verdict == gate.Undecided {
+		for i := range r.Cells {
+			if d := &r.Cells[i].Decision; d.Verdict == gate.Undecided && len(d.Reasons) > 0 {
+				return text + " Undecided because of " + d.Reasons[0] + "."
+			}
+		}
+	}
+	return text
+}

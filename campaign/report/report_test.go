@@ -1,0 +1,296 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"opprof/campaign/bench"
+	"opprof/campaign/gate"
+	"opprof/campaign/plan"
+	"opprof/campaign/stat"
+)
+
+// noise is a seeded stream of standard normal numbers.
+func noise(seed uint64) func() float64 {
+	return func() float64 {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		return stat.NormalQuantile((float64(seed>>11) + 0.5) / (1 << 53))
+	}
+}
+
+func campaign(t testing.TB, keys string) *plan.Plan {
+	t.Helper()
+	p, err := plan.Parse("demo.toml", "[server]\nmodel = 'm'\n[campaign]\n"+keys+"\n[campaign.load.a]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// result is what a load measured whose times are slower by a factor; changes replace members of its JSON.
+func result(t testing.TB, slower float64, changes map[string]any) *bench.Result {
+	t.Helper()
+	v := map[string]any{"completed": 200, "failed": 0, "duration": 10 * slower, "total_input_tokens": 1000, "total_output_tokens": 2000, "output_throughput": 200 / slower,
+		"p50_ttft_ms": 20 * slower, "p95_ttft_ms": 40 * slower, "p50_tpot_ms": 10 * slower, "p95_tpot_ms": 12 * slower}
+	for name, value := range changes {
+		v[name] = value
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := bench.Read(bytes.NewReader(text), "r", "vllm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r[0]
+}
+
+// measured runs all measured runs of a plan; slower gives the factor of each.
+func measured(t testing.TB, p *plan.Plan, slower func(plan.Run) float64) *Input {
+	t.Helper()
+	in := &Input{Plan: p}
+	for _, r := range p.Runs(false) {
+		if r.Kind == plan.Measured {
+			in.Runs = append(in.Runs, Run{Run: r, Result: result(t, slower(r), nil)})
+		}
+	}
+	return in
+}
+
+// costs makes the on arm slower by a factor, with a little noise.
+func costs(factor, sd float64, seed uint64) func(plan.Run) float64 {
+	draw := noise(seed)
+	return func(r plan.Run) float64 {
+		v := math.Exp(sd * draw())
+		if r.Arm == plan.On {
+			v *= factor
+		}
+		return v
+	}
+}
+
+func TestVerdictsOfKnownEffects(t *testing.T) {
+	p := campaign(t, "")
+	for name, c := range map[string]struct {
+		slower  func(plan.Run) float64
+		verdict string
+	}{
+		"no cost":     {costs(1, 0.001, 1), gate.Pass},
+		"a clear one": {costs(1.06, 0.001, 1), gate.Fail},
+		"the order":   {func(r plan.Run) float64 { return 1 + 0.04*float64(r.Slot) }, gate.Undecided},
+	} {
+		r := New(measured(t, p, c.slower))
+		if r.Verdict != c.verdict || len(r.Cells) != 1 || r.Cells[0].Decision.Metrics[0].N != 6 || !strings.HasPrefix(r.Sentence, c.verdict+":") {
+			t.Errorf("%s: %s, %s", name, r.Verdict, r.Sentence)
+		}
+	}
+	if r := New(&Input{Plan: p}); r.Verdict != gate.Undecided || !strings.Contains(r.Sentence, "no pair counts") {
+		t.Errorf("nothing ran: %s, %s", r.Verdict, r.Sentence)
+	}
+}
+
+// Of simulated campaigns with a true cost of 3 % hardly any passes, and of those without a cost hardly any fails.
+func TestSimulatedCampaigns(t *testing.T) {
+	p := campaign(t, "")
+	const campaigns = 60
+	passed, failed := 0, 0
+	for seed := range uint64(campaigns) {
+		if New(measured(t, p, costs(1.03, 0.005, seed+1))).Verdict == gate.Pass {
+			passed++
+		}
+		if New(measured(t, p, costs(1, 0.005, seed+500))).Verdict == gate.Fail {
+			failed++
+		}
+	}
+	if passed > 4 || failed > 0 {
+		t.Errorf("of %d campaigns %d passed with a cost of 3 %%, and %d failed without one", campaigns, passed, failed)
+	}
+}
+
+func TestPairsThatDoNotCount(t *testing.T) {
+	p := campaign(t, "second_look_pairs = 2")
+	for name, c := range map[string]struct {
+		change func(*Input)
+		void   string
+	}{
+		"failures":           {func(in *Input) { in.Runs[0].Result = result(t, 1, map[string]any{"failed": 2}) }, "off: 2 requests failed"},
+		"few requests":       {func(in *Input) { in.Runs[1].Result = result(t, 1, map[string]any{"completed": 99}) }, "on: 99 requests finished: expected at least 100"},
+		"other tokens":       {func(in *Input) { in.Runs[1].Result = result(t, 1, map[string]any{"total_output_tokens": 1999}) }, "2000 and 1999 output tokens"},
+		"a metric is absent": {func(in *Input) { in.Runs[0].Result = result(t, 1, map[string]any{"p95_tpot_ms": "x"}) }, "the results have no p95_tpot_ms"},
+		"no results":         {func(in *Input) { in.Runs[0].Result = nil }, "off: no results"},
+		"half of it":         {func(in *Input) { in.Runs = slices.Delete(in.Runs, 1, 2) }, "on: not run"},
+		"said by the runner": {func(in *Input) { in.Runs[1].Void = "cold compilation" }, "on: cold compilation"},
+		"a check":            {func(in *Input) { in.Runs[1].Checks = []Check{{"kv_sum", true, ""}, {"index_gap", false, "at 7"}} }, "on: check index_gap: at 7"},
+		"drops":              {func(in *Input) { n := int64(3); in.Runs[1].Layer1 = &Layer1{Dropped: &n} }, "dropped 3 records"},
+	} {
+		in := measured(t, p, costs(1, 0.001, 3))
+		c.change(in)
+		r := New(in)
+		first := r.Cells[0].Pairs[0]
+		if !strings.Contains(first.Void, c.void) || r.Cells[0].Decision.Metrics[0].N != 5 || !slices.Contains(r.Cells[0].Warnings, "5 of 6 planned pairs count") {
+			t.Errorf("%s: %q, %d pairs, %q", name, first.Void, r.Cells[0].Decision.Metrics[0].N, r.Cells[0].Warnings)
+		}
+		if r.Cells[0].Decision.Alpha != gate.SecondLookAlpha {
+			t.Errorf("%s: two looks are declared, and the bound is at %v", name, r.Cells[0].Decision.Alpha)
+		}
+	}
+}
+
+func TestAnArmThatRanAgain(t *testing.T) {
+	p := campaign(t, "")
+	in := measured(t, p, costs(1, 0.001, 3))
+	again := in.Runs[0]
+	in.Runs[0].Result = nil
+	in.Runs = slices.Insert(in.Runs, 1, again)
+	if r := New(in); r.Cells[0].Pairs[0].Void != "" || r.Cells[0].Decision.Metrics[0].N != 6 {
+		t.Errorf("%+v", r.Cells[0].Pairs[0])
+	}
+}
+
+func TestCellsAreJudgedEachForItself(t *testing.T) {
+	p := campaign(t, "tensor_parallel = [1, 2]")
+	r := New(measured(t, p, func(r plan.Run) float64 {
+		return costs(map[int]float64{1: 1, 2: 1.08}[r.Cell.TensorParallel], 0.001, uint64(r.Index)+1)(r)
+	}))
+	if len(r.Cells) != 2 || r.Cells[0].Decision.Verdict != gate.Pass || r.Cells[1].Decision.Verdict != gate.Fail || r.Verdict != gate.Fail || !strings.Contains(r.Sentence, "tp2") {
+		t.Errorf("%s %s: %s", r.Cells[0].Decision.Verdict, r.Cells[1].Decision.Verdict, r.Sentence)
+	}
+}
+
+func TestUnsteadyMachinesAreSaid(t *testing.T) {
+	r := New(measured(t, campaign(t, ""), costs(1, 0.05, 9)))
+	if !strings.Contains(strings.Join(r.Cells[0].Warnings, "|"), "between the off runs alone") {
+		t.Errorf("%q", r.Cells[0].Warnings)
+	}
+}
+
+func TestCSVGivesTheSameVerdict(t *testing.T) {
+	for seed := range uint64(10) {
+		r := New(measured(t, campaign(t, ""), costs(1+float64(seed)/200, 0.01, seed+1)))
+		var b bytes.Buffer
+		if err := r.Cells[0].WriteCSV(&b); err != nil {
+			t.Fatal(err)
+		}
+		metrics, err := gate.ReadCSV(&b, "r.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := gate.Decide(metrics, gate.Options{})
+		if have, want := text(t, again), text(t, r.Cells[0].Decision); have != want {
+			t.Errorf("%s\n%s", have, want)
+		}
+	}
+	if got := cell("=1+1"); got != "'=1+1" {
+		t.Errorf("%q", got)
+	}
+}
+
+func text(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// hostile is a campaign whose every text tries to be more than text.
+func hostile(t *testing.T) *Report {
+	const evil = "<script>alert(1)</script>|\\|[x](http://evil.example)\x1b[2J"
+	p := campaign(t, "tensor_parallel = [1, 2]\ngraph_modes = ['default', 'PIECEWISE']")
+	p.Server.Model = evil
+	p.Metrics = append(p.Metrics, plan.Metric{Name: evil, Field: "p50_ttft_ms"})
+	in := measured(t, p, costs(1.01, 0.01, 4))
+	in.Runs[0].Void = evil
+	in.Environment, in.Backends, in.Deviations = []Fact{{evil, evil}}, []string{evil}, []string{evil}
+	v, n := 1.5, int64(7)
+	in.Runs[3].CPU, in.Runs[3].Layer1, in.Runs[3].Checks = &CPU{&v, nil}, &Layer1{Steps: 9, BytesPerStep: &v, QueueHigh: &n}, []Check{{evil, true, evil}}
+	return New(in)
+}
+
+func TestHTML(t *testing.T) {
+	var b bytes.Buffer
+	r := hostile(t)
+	if err := r.HTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	for _, never := range []string{"<script", "src=", "href=", "url(", "@import", "<link"} {
+		if strings.Contains(strings.ReplaceAll(page, "xlink:href=", ""), never) {
+			t.Errorf("the page has %s", never)
+		}
+	}
+	if n := strings.Count(page, "<svg "); n != 4*6 {
+		t.Errorf("%d plots, want one for each of 6 metrics of 4 cells", n)
+	}
+	for _, must := range []string{"var(--alarm)", "prefers-color-scheme: dark", "@media print", "&lt;script&gt;", r.Cells[3].Name, "viewport"} {
+		if !strings.Contains(page, must) {
+			t.Errorf("the page has no %s", must)
+		}
+	}
+	if strings.Contains(page, "#0102") || strings.Contains(page, "#000000") {
+		t.Error("a plot has colours of its own")
+	}
+}
+
+func TestMarkdown(t *testing.T) {
+	var b bytes.Buffer
+	if err := hostile(t).Markdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	page := b.String()
+	if strings.Contains(page, "<script") || strings.Contains(page, "\x1b") || strings.Contains(strings.ReplaceAll(page, `\[`, ""), "[x](") {
+		t.Errorf("text from outside is more than text:\n%s", page)
+	}
+	for i, line := range strings.Split(page, "\n") {
+		plain := unescaped(line)
+		if strings.HasPrefix(line, "| tp1-default-a-p") && strings.Count(plain, "|") != strings.Count(runLine(page), "|") {
+			t.Errorf("line %d has another number of cells: %s", i+1, line)
+		}
+	}
+	if text(t, hostile(t)) == "" {
+		t.Error("no JSON")
+	}
+}
+
+func runLine(page string) string {
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "| run |") {
+			return unescaped(strings.TrimSpace(line))
+		}
+	}
+	return ""
+}
+
+func TestPlotsOfAwkwardPairs(t *testing.T) {
+	nan := math.NaN()
+	for name, m := range map[string]gate.Result{
+		"one pair":    {Name: "a", Pairs: []gate.Effect{{Pair: "1", Order: "AB", Pct: 1}}},
+		"all equal":   {Name: "a", Pairs: []gate.Effect{{Pct: 0}, {Pct: 0}}},
+		"far off":     {Name: "a", Pairs: []gate.Effect{{Pct: 1e9}, {Pct: -1e9}}},
+		"not a level": {Name: "a", UpperPct: &nan, Pairs: []gate.Effect{{Pct: 1}}},
+		"many":        {Name: "a", Pairs: make([]gate.Effect, 200)},
+	} {
+		svg, err := pairPlot(&m, 3)
+		if err != nil || !strings.HasPrefix(string(svg), "<svg ") || strings.Contains(string(svg), "NaN") {
+			t.Errorf("%s: %v, %.80s", name, err, svg)
+		}
+	}
+	if n := len(pairTicks(200)); n > 13 || n < 6 {
+		t.Errorf("%d ticks of 200 pairs", n)
+	}
+	if got := fmt.Sprint(pairTicks(0)); got != "[]" {
+		t.Error(got)
+	}
+}
+
+// unescaped leaves out what a backslash takes its meaning from.
+func unescaped(line string) string {
+	return strings.NewReplacer(`\\`, "", `\|`, "").Replace(line)
+}
