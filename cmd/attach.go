@@ -65,19 +65,17 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 	if client == nil {
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)
 	}
-	defer client.Close()
-	return openControlled(ctx, env, &o.screen, dir, client)
+	return openControlled(ctx, env, &o.screen, newHeld(dir, client, o.readOnly))
 }
 
 // openControlled shows a supervised run and holds it while the screen is open.
-func openControlled(ctx context.Context, env *Env, o *screenOptions, dir string, client *control.Client) error {
+func openControlled(ctx context.Context, env *Env, o *screenOptions, run *held) error {
+	defer run.close()
 	holding, letGo := context.WithCancel(ctx)
-	var held sync.WaitGroup
-	held.Go(func() {
-		// The stream is the hold: that it ends with the supervisor is no error of the screen.
-		_ = client.Events(holding, 1<<62, func([]byte) error { return nil })
-	})
-	defer held.Wait()
+	var holds sync.WaitGroup
+	holds.Go(func() { run.hold(holding) })
+	defer holds.Wait()
 	defer letGo()
-	return openScreen(ctx, env, o, dir, session.KindLive)
+	o.control = run
+	return openScreen(ctx, env, o, run.dir, session.KindLive)
 }

@@ -110,10 +110,10 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 	if err != nil {
 		return err
 	}
-	defer client.Close()
 	if !o.detach && env.interactive() {
-		return openControlled(ctx, env, &o.screen, p.dir, client)
+		return openControlled(ctx, env, &o.screen, newHeld(p.dir, client, false))
 	}
+	defer client.Close()
 	if err := printf(env.Stdout, "run      %s\nfolder   %s\nserver   %s\n", p.id, p.dir, p.server.Address()); err != nil {
 		return err
 	}

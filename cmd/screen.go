@@ -28,6 +28,7 @@ type screenOptions struct {
 	step        int64
 	preferences *preferenceFlags
 	from        origin // of the preferences in force
+	control     *held  // the run's supervisor; nil when it has none
 }
 
 const (
@@ -213,7 +214,7 @@ func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *s
 	defer file.close()
 	begin := env.Now()
 	log.Info("opprof", "version", buildVersion(), "run", s.Run().Path, "kind", s.Run().Kind)
-	err := runScreen(ctx, env, p, o.from, log, s)
+	err := runScreen(ctx, env, p, o, log, s)
 	if !errors.Is(err, tui.ErrLost) {
 		if failed := farewell(env.Stdout, s, env.Now().Sub(begin)); failed != nil {
 			log.Warn("no summary", "error", failed)
@@ -230,13 +231,13 @@ func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *s
 	return errors.Join(file.tell(err), file.tell(closed))
 }
 
-func runScreen(ctx context.Context, env *Env, p *preferences, from origin, log *slog.Logger, s *session.Session) error {
+func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, log *slog.Logger, s *session.Session) error {
 	path := env.statePath()
 	state, note := loadState(path)
 	if note != nil {
 		log.Warn("starting as at first", "error", note)
 	}
-	err := tui.Run(ctx, s, tui.Options{
+	options := tui.Options{
 		Theme:   theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},
 		Env:     env.Getenv,
 		Zone:    p.location(),
@@ -246,13 +247,17 @@ func runScreen(ctx context.Context, env *Env, p *preferences, from origin, log *
 		Log:     log,
 		Note:    noteOf(note),
 		NoMouse: p.mouse == off,
-		State:   prefer(state, p, from),
+		State:   prefer(state, p, o.from),
 		Keep: func(s tui.State) {
 			if err := saveState(path, s); err != nil {
 				log.Warn("choices are not kept", "error", err)
 			}
 		},
-	})
+	}
+	if o.control != nil {
+		options.Control, options.ReadOnly = o.control, o.control.readOnly
+	}
+	err := tui.Run(ctx, s, options)
 	if errors.Is(err, tui.ErrLost) {
 		return WithCode(err, ExitInterrupted)
 	}

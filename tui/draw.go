@@ -40,12 +40,19 @@ func (m *Model) draw() string {
 		drawTooSmall(g)
 		return g.Render(m.theme)
 	}
-	m.page().draw(g)
+	if m.launching() {
+		m.drawLaunch(g)
+	} else {
+		m.page().draw(g)
+	}
 	panel.Header(g.Row(0), m.status())
 	panel.Tabs(g.Row(1), m.position())
 	m.footer(g.Row(m.height - 1))
 	if m.overlay != nil {
 		m.overlay.draw(g.Sub(chart.Rect{Y: bodyTop, W: m.width, H: m.height - bodyTop - 1}))
+	}
+	if m.dialog != nil {
+		m.dialog.draw(g.Sub(chart.Rect{Y: bodyTop, W: m.width, H: m.height - bodyTop - 1}))
 	}
 	return g.Render(m.theme)
 }
@@ -67,14 +74,14 @@ func drawTooSmall(g *chart.Grid) {
 
 func (m *Model) status() panel.Status {
 	s := m.run
-	s.Newest = m.newest
+	s.Newest, s.Server = m.newest, m.standing()
 	s.Warnings, s.Active = warned(m.warnings)
 	s.AgeNS = m.feed.ageNS(m.opt.Now())
 	if m.feed.err != nil {
 		s.Problem = m.feed.err.Error()
 	}
 	p := m.page().position()
-	s.Frozen, s.BehindNS = p.Frozen, p.BehindNS
+	s.Frozen, s.BehindNS, s.Past = p.Frozen, p.BehindNS, p.Mode == "past" || p.Mode == "frozen"
 	return s
 }
 
@@ -100,6 +107,9 @@ func (m *Model) footer(g *chart.Grid) {
 	context := m.page().keys()
 	if m.overlay != nil {
 		context = keys.ContextHelp
+	}
+	if m.dialog != nil {
+		context = m.dialog.context()
 	}
 	var hints []hint
 	for _, b := range m.opt.Keys.Footer(context, m.needs()) {

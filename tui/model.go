@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/alert"
+	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/tui/chart"
 	"opprof/tui/keys"
@@ -38,7 +39,11 @@ type Model struct {
 	warnings []alert.Warning
 	run      panel.Status
 
+	link link            // to the run's supervisor
+	log  *serverlog.View // of a server that starts; nil otherwise
+
 	overlay *overlay // nil when there is none
+	dialog  dialog   // nil when there is none
 	prompt  *prompt  // nil when there is none
 	notice  string
 	fade    int // ticks until the notice goes
@@ -58,6 +63,7 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, mouse: !opt.NoMouse, feed: feed{source: source}, stale: true}
+	m.link = link{to: opt.Control, readOnly: opt.ReadOnly}
 	for _, other := range theme.All() {
 		m.themes = append(m.themes, other.WithGlyphs(t.Glyphs))
 	}
@@ -73,7 +79,7 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 
 // Init starts the ticks, asks the terminal what it can do, and pulls the first picture.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.tick(), m.pull(), m.querySync(), tea.RequestBackgroundColor)
+	return tea.Batch(m.tick(), m.pull(), m.link.ask(m.ctx), m.querySync(), tea.RequestBackgroundColor)
 }
 
 func (m *Model) tick() tea.Cmd {
@@ -87,7 +93,7 @@ func (m *Model) pull() tea.Cmd {
 	if m.width <= 0 {
 		return nil
 	}
-	w := m.page().want()
+	w := m.wants()
 	cmd := m.feed.pull(m.ctx, m.opt.Now(), w)
 	if cmd != nil {
 		m.asked = w
@@ -138,6 +144,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.stale = true
 		return m, m.pull()
 	}
+	if cmd, ok := m.controlled(msg); ok {
+		return m, cmd
+	}
 	var cmds []tea.Cmd
 	for _, p := range m.pages {
 		if cmd := p.receive(msg); cmd != nil {
@@ -157,9 +166,9 @@ func (m *Model) ticked() tea.Cmd {
 		m.fade--
 	}
 	if m.feed.busy {
-		return m.tick()
+		return tea.Batch(m.tick(), m.link.ask(m.ctx))
 	}
-	return tea.Batch(m.tick(), m.pull())
+	return tea.Batch(m.tick(), m.link.ask(m.ctx), m.pull())
 }
 
 func (m *Model) arrived(msg pictureMsg) tea.Cmd {
@@ -171,6 +180,9 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 		m.warnings = msg.warnings
 		if newest := newestOf(msg.picture); newest != nil {
 			m.newest = newest
+		}
+		if m.launching() {
+			m.log = msg.picture.log
 		}
 		m.page().take(m.asked, msg.picture)
 	}
@@ -246,9 +258,7 @@ func (m *Model) say(s string) {
 // needs is what the moment provides for keys.
 func (m *Model) needs() keys.Need {
 	n := m.page().needs()
-	if c, ok := m.feed.source.(WindowControl); ok && c.MayArm() {
-		n |= keys.NeedControl
-	}
+	n |= m.orders()
 	if len(m.warnings) > 0 {
 		n |= keys.NeedWarnings
 	}

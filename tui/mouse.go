@@ -24,7 +24,7 @@ type pointed interface {
 func (m *Model) clicked(x, y int) tea.Cmd {
 	m.stale = true
 	switch {
-	case !layout.Fits(m.width, m.height) || m.prompt != nil:
+	case !layout.Fits(m.width, m.height) || m.prompt != nil || m.dialog != nil:
 		return nil
 	case m.overlay != nil:
 		if !m.overlay.at.In(x, y) {
@@ -46,7 +46,7 @@ func (m *Model) clicked(x, y int) tea.Cmd {
 // wheeled scrolls what lies on top.
 func (m *Model) wheeled(x, y int, up bool) tea.Cmd {
 	m.stale = true
-	if !layout.Fits(m.width, m.height) || m.prompt != nil {
+	if !layout.Fits(m.width, m.height) || m.prompt != nil || m.dialog != nil {
 		return nil
 	}
 	id := keys.Down
@@ -62,7 +62,7 @@ func (m *Model) wheeled(x, y int, up bool) tea.Cmd {
 	if p, ok := m.page().(pointed); ok {
 		return tea.Batch(p.wheel(x, y, up), m.pull())
 	}
-	if c := m.page().keys(); c != keys.ContextList && c != keys.ContextLog && c != keys.ContextText {
+	if c := m.page().keys(); c != keys.ContextList && c != keys.ContextLog && c != keys.ContextText && c != keys.ContextServer {
 		return nil
 	}
 	var cmds []tea.Cmd

@@ -29,18 +29,20 @@ const (
 
 // Options are the user's wishes and the outside world. The zero value is a program on the process's own terminal.
 type Options struct {
-	Theme   theme.Prefs
-	Env     func(string) string // nil is os.Getenv
-	Keys    *keys.Set           // nil is keys.Default()
-	Zone    *time.Location      // of clock times; nil is the local zone
-	SpanNS  int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
-	Sync    SyncOutput
-	Every   time.Duration // between two pictures; 0 is a quarter of a second
-	NoMouse bool          // leave the mouse to the terminal at first
-	State   State         // what was chosen the last time
-	Keep    func(State)   // takes what was chosen this time, when the program has ended; may be nil
-	Note    string        // shown at first in the footer
-	Log     *slog.Logger  // what went wrong, and when; nil is nowhere. Nothing is ever written to the screen
+	Theme    theme.Prefs
+	Env      func(string) string // nil is os.Getenv
+	Keys     *keys.Set           // nil is keys.Default()
+	Zone     *time.Location      // of clock times; nil is the local zone
+	SpanNS   int64               // first width of the time axis; 0 is a minute when live, the whole run when that is short
+	Sync     SyncOutput
+	Every    time.Duration // between two pictures; 0 is a quarter of a second
+	NoMouse  bool          // leave the mouse to the terminal at first
+	State    State         // what was chosen the last time
+	Keep     func(State)   // takes what was chosen this time, when the program has ended; may be nil
+	Note     string        // shown at first in the footer
+	Control  Controller    // gives orders to the run's supervisor; nil when there is none
+	ReadOnly bool          // its orders would be refused
+	Log      *slog.Logger  // what went wrong, and when; nil is nowhere. Nothing is ever written to the screen
 
 	Now  func() time.Time                                             // nil is time.Now
 	Tick func(d time.Duration, msg func(t time.Time) tea.Msg) tea.Cmd // nil is tea.Tick

@@ -53,7 +53,10 @@ func newServerPage(live bool, opt Options) *serverPage {
 }
 
 func (p *serverPage) name() string       { return "server" }
-func (p *serverPage) keys() keys.Context { return keys.ContextText }
+func (p *serverPage) keys() keys.Context { return keys.ContextServer }
+
+// stands takes the supervisor's word.
+func (p *serverPage) stands(s *panel.Supervised) { p.facts.Server = s }
 
 func (p *serverPage) resize(width, height int) { p.width, p.height = width, height }
 
@@ -119,8 +122,13 @@ func (p *serverPage) press(b keys.Binding) tea.Cmd {
 
 func (p *serverPage) seek(string) (tea.Cmd, error) { return nil, errNoTimeLine }
 func (p *serverPage) receive(tea.Msg) tea.Cmd      { return nil }
-func (p *serverPage) needs() keys.Need             { return 0 }
-func (p *serverPage) position() panel.Position     { return panel.Position{} }
+func (p *serverPage) needs() keys.Need {
+	if p.live {
+		return keys.NeedLive
+	}
+	return 0
+}
+func (p *serverPage) position() panel.Position { return panel.Position{} }
 func (p *serverPage) explain() (string, []panel.Definition) {
 	if p.focus == sectionStart {
 		return "explain: start-up", panel.LogDefinitions()

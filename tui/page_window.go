@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/engine/control"
 	"opprof/engine/store"
 	"opprof/traces/catalog"
 	"opprof/traces/family"
@@ -25,10 +26,13 @@ type windowsPage struct {
 	live   bool
 
 	width, height int
-	list          *catalog.List // nil before the first answer
-	asked         windowQuery   // that list answers
-	same          int           // answers in a row that told nothing new
-	err           error         // why there is no newer one
+	list          *catalog.List              // nil before the first answer
+	seen          *catalog.List              // what the records and traces say; list is that with the supervisor's word
+	stood         *panel.Supervised          // nil without a supervisor
+	orders        map[string]*control.Window // of the list's windows by key, where a supervisor knows them
+	asked         windowQuery                // that list answers
+	same          int                        // answers in a row that told nothing new
+	err           error                      // why there is no newer one
 	pane          windowPane
 	at            place  // what is selected
 	marked        *place // what the selection is compared with; nil is nothing
@@ -119,7 +123,8 @@ func (p *windowsPage) take(w want, pic picture) {
 	if p.list == nil || p.list.Version != pic.windows.Version || p.asked != *w.windows {
 		p.same = 0
 	}
-	p.list, p.asked = pic.windows, *w.windows
+	p.seen, p.asked = pic.windows, *w.windows
+	p.combine()
 }
 
 // settledAfter is how many answers without news end the questions about a finished run: ten seconds, in which the events of any window are read.
@@ -140,7 +145,7 @@ func (p *windowsPage) index() int {
 			return i
 		}
 	}
-	return len(p.list.Windows) - 1
+	return p.newestRow()
 }
 
 // window is the selected one; nil when there is none.
@@ -211,6 +216,9 @@ func (p *windowsPage) needs() keys.Need {
 		if len(d.Ranks) > 1 {
 			n |= keys.NeedRanks
 		}
+	}
+	if o := p.order(); o != nil && o.State == control.WindowArmed {
+		n |= keys.NeedArmed
 	}
 	return n
 }

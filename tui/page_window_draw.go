@@ -249,6 +249,9 @@ func (p *windowsPage) ranksHeading() ([]string, string) {
 		return []string{"ranks"}, ""
 	}
 	name := "window " + strconv.Itoa(w.Number)
+	if w.Number == 0 {
+		name = "a window that nobody armed here"
+	}
 	if d == nil {
 		return []string{name}, ""
 	}

@@ -245,7 +245,7 @@ func (p *windowsPage) setCursor(at int, end bool) {
 	switch p.pane {
 	case paneWindows:
 		p.at.key, p.at.iteration, p.zoom, p.shift = p.list.Windows[at].Key, -1, 0, 0
-		if end && p.live {
+		if end && p.live && at == p.newestRow() {
 			p.at.key = ""
 		}
 	case paneRanks:

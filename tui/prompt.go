@@ -78,10 +78,13 @@ func (m *Model) prompted(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *Model) pasted(s string) {
-	if m.prompt != nil {
+	switch {
+	case m.prompt != nil:
 		m.prompt.insert(s)
-		m.stale = true
+	case m.dialog != nil:
+		m.dialog.paste(s)
 	}
+	m.stale = true
 }
 
 // accept takes the text; one that cannot be taken keeps the prompt open with the reason.

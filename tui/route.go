@@ -23,6 +23,9 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 	if m.prompt != nil {
 		return m.prompted(msg)
 	}
+	if m.dialog != nil {
+		return m.askedIn(msg)
+	}
 	context := m.page().keys()
 	if m.overlay != nil {
 		context = keys.ContextHelp
@@ -73,6 +76,14 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 		return m.showWindow()
 	case keys.Arm:
 		return m.arm()
+	case keys.ArmOn:
+		m.armOn()
+	case keys.CancelWindow:
+		return m.cancelWindow()
+	case keys.StopServer:
+		m.dialog = m.stopQuestion()
+	case keys.Tasks:
+		m.overlay = m.tasksOverlay()
 	default:
 		cmd := m.page().press(b)
 		return tea.Batch(cmd, m.pull())
@@ -122,7 +133,7 @@ func (m *Model) scroll(b keys.Binding) tea.Cmd {
 		return m.quit()
 	case keys.Suspend:
 		return tea.Suspend
-	case keys.Quit, keys.Back, keys.Help, keys.Explain, keys.Warnings:
+	case keys.Quit, keys.Back, keys.Help, keys.Explain, keys.Warnings, keys.Tasks:
 		m.overlay = nil
 	case keys.Theme:
 		m.nextTheme()

@@ -21,9 +21,19 @@ const (
 	ContextText    Context = "text"    // a text that scrolls and has nothing to open
 	ContextLog     Context = "log"     // the server's log
 	ContextWindows Context = "windows" // the profiler windows
-	ContextDialog  Context = "dialog"  // a question or an input line; nothing else is read there
+	ContextServer  Context = "server"  // the server page
 	ContextHelp    Context = "help"    // the help overlay
+
+	// Contexts that take all keys: what is no binding of theirs is text, or nothing.
+	ContextDialog   Context = "dialog"   // an input line
+	ContextForm     Context = "form"     // a form with fields
+	ContextQuestion Context = "question" // a question that is answered with yes or no
 )
+
+// takesAll reports whether keys of every page are not read there.
+func (c Context) takesAll() bool {
+	return c == ContextDialog || c == ContextForm || c == ContextQuestion
+}
 
 // Group is a heading of the help.
 type Group string
@@ -38,11 +48,13 @@ const (
 	GroupLists   Group = "lists"
 	GroupLog     Group = "server log"
 	GroupWindows Group = "profiler windows"
+	GroupServer  Group = "server"
+	GroupDialogs Group = "questions and forms"
 )
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupServer, GroupDialogs}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.
@@ -50,15 +62,19 @@ type Need uint16
 
 // Needs.
 const (
-	NeedSteps    Need = 1 << iota // at least one step was read
-	NeedLive                      // the run is followed live
-	NeedPast                      // the picture is not at the newest step: frozen, panned or a finished run
-	NeedEngines                   // the run has more than one engine
-	NeedControl                   // a supervisor that may be given orders
-	NeedTraces                    // the run has profiler traces
-	NeedWarnings                  // there is a warning
-	NeedRanks                     // the selected window has more than one rank
-	NeedTriggers                  // the supervisor arms windows on conditions
+	NeedSteps      Need = 1 << iota // at least one step was read
+	NeedLive                        // the run is followed live
+	NeedPast                        // the picture is not at the newest step: frozen, panned or a finished run
+	NeedEngines                     // the run has more than one engine
+	NeedControl                     // a supervisor that may be given orders
+	NeedTraces                      // the run has profiler traces
+	NeedWarnings                    // there is a warning
+	NeedRanks                       // the selected window has more than one rank
+	NeedTriggers                    // the supervisor arms windows on conditions
+	NeedOrders                      // this client may give orders
+	NeedArmed                       // the selected window is armed
+	NeedSupervisor                  // the run has a supervisor
+	NeedServer                      // the server runs
 
 	numNeeds = iota
 )
@@ -82,6 +98,14 @@ func (n Need) reason() string {
 		return "nothing to warn of"
 	case NeedTriggers:
 		return "only a supervised server can be armed on a condition"
+	case NeedOrders:
+		return "this screen only watches: attach without --readonly to give orders"
+	case NeedArmed:
+		return "only a window that has not started can be taken back"
+	case NeedSupervisor:
+		return "no supervisor: opprof did not launch this run"
+	case NeedServer:
+		return "the server does not run, or stops already"
 	case NeedRanks:
 		return "the window has one rank"
 	}
@@ -124,5 +148,5 @@ func (b Binding) In(c Context) bool {
 	if slices.Contains(b.Contexts, c) {
 		return true
 	}
-	return c != ContextDialog && slices.Contains(b.Contexts, ContextAny)
+	return !c.takesAll() && slices.Contains(b.Contexts, ContextAny)
 }

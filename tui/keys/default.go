@@ -80,7 +80,7 @@ const (
 
 // Default returns the keys of OpProf.
 func Default() *Set {
-	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows()))
+	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows(), orders(), dialogs()))
 }
 
 func in(c ...Context) []Context { return c }
@@ -89,17 +89,17 @@ func program() []Binding {
 	everywhere := in(ContextAny)
 	return []Binding{
 		{ID: Quit, Keys: []string{"q"}, Help: "quit", Long: "leave the program; a run that it only watches goes on", Group: GroupProgram, Contexts: everywhere, Footer: 99},
-		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
-		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
+		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion)},
+		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion)},
 		{ID: Help, Keys: []string{"?", "f1"}, Show: "?", Help: "all keys", Long: "show or hide all keys", Group: GroupProgram, Contexts: everywhere, Footer: 98},
-		{ID: Back, Keys: []string{"esc"}, Help: "back", Long: "one level back: close an overlay, leave a maximised panel, clear a filter", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
+		{ID: Back, Keys: []string{"esc"}, Help: "back", Long: "one level back: close an overlay, leave a maximised panel, clear a filter", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextQuestion)},
 		{ID: Explain, Keys: []string{"e"}, Help: "explain", Long: "say what the figures of the focused panel mean, their unit and source field", Group: GroupProgram, Contexts: everywhere, Footer: 30},
 		{ID: Copy, Keys: []string{"y"}, Help: "copy", Long: "copy the figures of the focused panel to the clipboard (OSC 52)", Group: GroupProgram, Contexts: everywhere},
 		{ID: Theme, Keys: []string{"t"}, Help: "theme", Long: "next theme: dark, light, 16 colours, colour-blind safe, mono", Group: GroupProgram, Contexts: everywhere},
 		{ID: Density, Keys: []string{"d"}, Help: "density", Long: "compact, normal or full layout, or by the size of the terminal", Group: GroupProgram, Contexts: everywhere},
 		{ID: Warnings, Keys: []string{"!"}, Help: "warnings", Long: "list what is or was wrong, with its first and last time", Group: GroupProgram, Contexts: everywhere, Needs: NeedWarnings, Footer: 35},
 		{ID: Mouse, Keys: []string{"%"}, Help: "mouse", Long: "leave the mouse to the terminal, for selecting text, or take it again", Group: GroupProgram, Contexts: everywhere},
-		{ID: Redraw, Keys: []string{"ctrl+l"}, Show: "^L", Help: "redraw", Long: "draw the whole screen again", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog)},
+		{ID: Redraw, Keys: []string{"ctrl+l"}, Show: "^L", Help: "redraw", Long: "draw the whole screen again", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion)},
 		{ID: PageN, Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, Show: "1..9", Help: "pages", Long: "go to the page with that number", Group: GroupPages, Contexts: everywhere},
 	}
 }
@@ -154,7 +154,7 @@ func jumps() []Binding {
 }
 
 func lists() []Binding {
-	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextHelp)
+	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextServer, ContextHelp)
 	return []Binding{
 		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list},
 		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list},
@@ -165,7 +165,7 @@ func lists() []Binding {
 		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextHelp), Footer: 20},
 		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
-		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextWindows, ContextDialog), Footer: 40},
+		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextWindows, ContextDialog, ContextQuestion), Footer: 40},
 	}
 }
 

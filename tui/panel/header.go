@@ -21,11 +21,12 @@ type Status struct {
 	Newest   *store.Frame // state and rates come from here; nil before the first picture
 	Past     bool         // the page shows another moment than the newest step, which state and rates are of
 	Frozen   bool
-	BehindNS int64  // between the frozen picture and the newest step
-	AgeNS    int64  // how old the picture is, when the source owes an answer; else 0
-	Problem  string // why there is no new picture; "" when there is
-	Warnings int    // in all
-	Active   int    // of them, those that hold now
+	BehindNS int64       // between the frozen picture and the newest step
+	AgeNS    int64       // how old the picture is, when the source owes an answer; else 0
+	Problem  string      // why there is no new picture; "" when there is
+	Warnings int         // in all
+	Active   int         // of them, those that hold now
+	Server   *Supervised // its state is the supervisor's word; nil without one
 }
 
 // piece is a part of a status line. Pieces of the lowest weight go first when the line is too narrow.
@@ -56,6 +57,9 @@ func Header(g *chart.Grid, s Status) {
 
 func headerPieces(g *chart.Grid, s Status, long bool) []piece {
 	pieces := append(identity(s.Run, g.W()), alarms(g, s)...)
+	if s.Server != nil {
+		pieces = append(pieces, serverPieces(g, s.Server)...)
+	}
 	if s.Newest != nil {
 		pieces = append(pieces, health(g, s, long)...)
 	}
@@ -209,6 +213,14 @@ func StateMark(gl theme.Glyphs, s store.State) (rune, theme.Role) {
 
 // health is the state of the engines with rates and losses. Names are written out where long.
 func health(g *chart.Grid, s Status, long bool) []piece {
+	return append(stepState(g, s), figures(s.Newest, long)...)
+}
+
+// stepState is the state as the steps tell it. A supervisor knows more.
+func stepState(g *chart.Grid, s Status) []piece {
+	if s.Server != nil {
+		return nil
+	}
 	f := s.Newest
 	mark, role := StateMark(g.Glyphs, f.State)
 	state := string(mark) + " " + f.State.Name
@@ -221,7 +233,12 @@ func health(g *chart.Grid, s Status, long bool) []piece {
 	if s.Past {
 		spans = append([]chart.Span{{S: "newest step: ", Role: theme.RoleDim}}, spans...)
 	}
-	pieces := []piece{{weight: 99, right: true, spans: spans}}
+	return []piece{{weight: 99, right: true, spans: spans}}
+}
+
+// figures are rates and losses.
+func figures(f *store.Frame, long bool) []piece {
+	var pieces []piece
 	figure := func(weight int, name, value, suffix string, role theme.Role) {
 		var spans []chart.Span
 		if name != "" {

@@ -21,12 +21,13 @@ type Server struct {
 	Contents *rundir.Contents
 	Frame    *store.Frame // over the whole run, all engines
 	Audit    []audit.Row  // nil when the run has no snapshot of /metrics
+	Server   *Supervised  // nil without a supervisor
 	Zone     *time.Location
 }
 
 // RunRows tell what was run: the manifest, the engines as their records describe them, what the recorder cost, and the configuration.
 func RunRows(s *Server) []Row {
-	rows := []Row{{Heading: "run"}, {Name: "id", Value: s.Run.ID}, {Name: "path", Value: s.Run.Path}, {Name: "kind", Value: s.Run.Kind}}
+	rows := append(SupervisedRows(s.Server), Row{Heading: "run"}, Row{Name: "id", Value: s.Run.ID}, Row{Name: "path", Value: s.Run.Path}, Row{Name: "kind", Value: s.Run.Kind})
 	if s.Contents != nil && s.Contents.Manifest != nil {
 		rows = append(rows, manifestRows(s.Contents.Manifest)...)
 	} else if s.Contents != nil {

@@ -32,7 +32,7 @@ func WindowMark(gl *theme.Glyphs, s catalog.State) (rune, theme.Role) {
 	case catalog.Failed:
 		return gl.Cross, theme.RoleBad
 	}
-	return gl.Ring, theme.RoleDim
+	return OrderMark(gl, string(s))
 }
 
 // WindowList is the table of a run's windows. marked is the key of the one to compare with.
@@ -67,6 +67,9 @@ func severalEngines(windows []catalog.Window) bool {
 func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.Location) []Cell {
 	mark, role := WindowMark(gl, w.State)
 	number := strconv.Itoa(w.Number)
+	if w.Number == 0 {
+		number = unit.Unknown // nobody armed it here
+	}
 	if w.Key == marked {
 		number = "a " + number
 	}
@@ -81,9 +84,9 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	if w.Marker != nil {
 		engine = w.Marker.Engine
 	}
-	why := Cell{Text: w.Reason, Role: theme.RoleWarn}
-	if w.State == catalog.Recorded || w.State == catalog.Armed || w.State == catalog.Flushing {
-		why.Role = theme.RoleDim
+	why := dim(w.Reason)
+	if w.State == catalog.Unjoined || w.State == catalog.Incomplete || w.State == catalog.Failed {
+		why.Role = theme.RoleWarn
 	}
 	busy := dim(unit.Unknown)
 	if w.Detail != nil {

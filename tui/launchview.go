@@ -1,0 +1,41 @@
+package tui
+
+import (
+	"opprof/engine/control"
+	"opprof/engine/serverlog"
+	"opprof/tui/chart"
+	"opprof/tui/panel"
+)
+
+// launchLines is how many lines of the log stand below a start.
+const launchLines = 24
+
+// launching reports whether the first page tells of the server's start, or of why there is none: until there is a step to show.
+func (m *Model) launching() bool {
+	if _, ok := m.page().(*board); !ok || !m.link.known {
+		return false
+	}
+	if m.newest != nil && m.newest.Run.Counts.Steps > 0 {
+		return false
+	}
+	switch s := m.link.status.State; {
+	case s == control.Starting || s == control.Stopping || s == control.Dead:
+		return true
+	default:
+		return m.newest != nil && serving(s)
+	}
+}
+
+// wants is what the visible page needs to see, and the log while it tells of a start.
+func (m *Model) wants() want {
+	w := m.page().want()
+	if m.launching() {
+		w.log = &serverlog.Query{Before: launchLines}
+	}
+	return w
+}
+
+// drawLaunch draws the start between the pages' names and the footer.
+func (m *Model) drawLaunch(g *chart.Grid) {
+	panel.Launch{Server: m.standing(), Log: m.log, Zone: m.opt.Zone}.Draw(g.Sub(chart.Rect{Y: bodyTop, W: g.W(), H: g.H() - bodyTop - 1}))
+}
