@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -29,7 +28,7 @@ type board struct {
 
 	width, height int
 	time          timeline
-	opened        bool // the first picture has set the span
+	opened        bool // the first picture has set the cursor
 	engine        string
 	frozen        bool
 
@@ -43,6 +42,7 @@ type board struct {
 
 	focus     layout.ID
 	maximised bool
+	before    layout.ID // the focus that the step's detail comes back to; "" when it is not shown
 	density   layout.Density
 	preset    layout.Preset
 	boxes     []layout.Box
@@ -203,12 +203,16 @@ func (b *board) show(w want, p picture) {
 	}
 }
 
-// openReview chooses the first span of a finished run: all of it where that is readable, else its last minutes.
+// openReview begins a finished run with its first step: the last one often is an idle one.
 func (b *board) openReview() {
-	const readable = int64(15 * time.Minute)
-	if v := b.view(); !b.live && b.time.spanNS == 0 && v.lastNS-v.firstNS > readable {
-		b.time.spanNS = int64(5 * time.Minute)
+	if !b.live && b.time.following() {
+		b.time.home(b.view())
 	}
+}
+
+// behind reports whether the picture is not yet that of the cursor.
+func (b *board) behind() bool {
+	return b.shown.main != nil && !b.frozen && b.shown.cursorNS != b.time.cursorNS
 }
 
 // differs reports whether panels would be drawn otherwise.
@@ -291,26 +295,19 @@ func (b *board) explain() (string, []panel.Definition) {
 // receive takes the answer to a jump.
 func (b *board) receive(msg tea.Msg) tea.Cmd {
 	found, ok := msg.(foundMsg)
-	switch {
-	case !ok:
+	if !ok {
 		return nil
-	case found.err != nil:
-		return notice(found.what + ": " + found.err.Error())
-	case !found.ok:
-		return notice("no " + found.what)
 	}
-	b.unfreeze()
-	b.time.put(found.atNS, b.view())
-	return notice(found.what)
+	if found.ok {
+		b.unfreeze()
+		b.time.put(found.atNS, b.view())
+	}
+	return notice(found.text)
 }
 
-// foundMsg is where a jump leads.
+// foundMsg is where a jump leads, and what is said about it.
 type foundMsg struct {
 	atNS int64
-	ok   bool
-	what string
-	err  error
+	ok   bool // there is a place to go to
+	text string
 }
-
-// stepName names a step in messages.
-func stepName(step int64) string { return "step " + strconv.FormatInt(step, 10) }

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"opprof/engine/store"
 	"opprof/engine/unit"
@@ -88,7 +89,7 @@ func (b *board) drawScrub(g *chart.Grid) {
 	inside := g.Sub(chart.Rect{X: 1, W: g.W() - 2, H: g.H() - 1})
 	chart.Scrub{
 		FromNS: f.FromNS, ToNS: f.ToNS, ViewFromNS: in.Frame.FromNS, ViewToNS: in.Frame.ToNS, CursorNS: b.cursorNS(),
-		Values: overviewValues(f), Events: overviewEvents(f, &g.Glyphs), Role: theme.RolePeriod,
+		Values: overviewValues(f), Events: overviewEvents(f, &g.Glyphs), Unknown: overviewUnknown(f), Role: theme.RolePeriod,
 	}.Draw(inside)
 	b.scrubLegend(g.Row(g.H()-1), f)
 }
@@ -105,6 +106,15 @@ func overviewValues(f *store.Frame) []chart.Value {
 	return values
 }
 
+// overviewUnknown are the parts of the run of which there is no record.
+func overviewUnknown(f *store.Frame) []bool {
+	unknown := make([]bool, len(f.Columns))
+	for i := range f.Columns {
+		unknown[i] = f.Columns[i].Silence == store.SilenceMissing
+	}
+	return unknown
+}
+
 func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
 	var events []chart.Event
 	for i := range f.Columns {
@@ -117,31 +127,43 @@ func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
 			events = append(events, chart.Event{NS: at, Role: theme.RoleWarn, Rune: 's'})
 		}
 	}
+	for i := range f.Columns {
+		if c := &f.Columns[i]; c.Counts.Gaps > 0 {
+			events = append(events, chart.Event{NS: c.StartNS + f.BucketNS/2, Role: theme.RoleWarn, Rune: 'x'})
+		}
+	}
 	for _, w := range f.Windows {
 		events = append(events, chart.Event{NS: w.StartNS, Role: theme.RoleWindow, Rune: 'w'})
 	}
 	return events
 }
 
+// saidFor is how long a line of the server log stands instead of the legend.
+const saidFor = 10_000_000_000
+
 // scrubLegend writes the ends of the run and what the marks mean.
 func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
 	g.Text(1, 0, g.W(), unit.ClockSeconds(f.FromNS, b.zone), theme.RoleAxis)
 	g.TextRight(0, 0, g.W()-1, unit.ClockSeconds(f.ToNS, b.zone), theme.RoleAxis)
-	if b.said != nil && b.time.cursorNS != 0 {
+	if b.said != nil && b.time.cursorNS != 0 && b.time.cursorNS-b.said.WallNS < saidFor {
 		const ends = 10 // a clock and a blank on either side
 		panel.LogLine(g.Sub(chart.Rect{X: ends, W: g.W() - 2*ends, H: 1}), b.said)
 		return
 	}
 	legend := []chart.Span{
 		{S: "steps  ", Role: theme.RolePeriod}, {S: "w", Role: theme.RoleWindow}, {S: " window  ", Role: theme.RoleDim},
-		{S: "s", Role: theme.RoleWarn}, {S: " stall  ", Role: theme.RoleDim}, {S: "p", Role: theme.RolePreempt}, {S: " preemption", Role: theme.RoleDim},
+		{S: "s", Role: theme.RoleWarn}, {S: " stall  ", Role: theme.RoleDim}, {S: "p", Role: theme.RolePreempt}, {S: " preemption  ", Role: theme.RoleDim},
+		{S: "x", Role: theme.RoleWarn}, {S: " gap  ", Role: theme.RoleDim}, {S: string(g.Glyphs.Heat[0]), Role: theme.RoleWarn}, {S: " no record", Role: theme.RoleDim},
 	}
-	n := 0
-	for _, s := range legend {
-		n += len(s.S)
-	}
-	if x := (g.W() - n) / 2; x > 10 {
-		g.Spans(x, 0, n, legend...)
+	for ; len(legend) > 0; legend = legend[:len(legend)-2] {
+		n := 0
+		for _, s := range legend {
+			n += utf8.RuneCountInString(s.S)
+		}
+		if x := (g.W() - n) / 2; x > 10 {
+			g.Spans(x, 0, n, legend...)
+			return
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,15 +25,17 @@ func (b *board) press(k keys.Binding) tea.Cmd {
 	case keys.Density:
 		b.density = (b.density + 1) % layout.Densities
 		b.arrange()
-		return notice("density " + b.density.String())
+		return notice(b.densityName())
 	case keys.Preset:
 		b.preset, b.maximised = (b.preset+1)%layout.Presets, false
 		b.arrange()
 		return notice("layout " + b.preset.String())
 	case keys.Maximise:
 		b.toggleMaximise()
+	case keys.Detail:
+		b.toggleDetail()
 	case keys.Back:
-		b.maximised = false
+		b.maximised, b.before = false, ""
 	case keys.FocusNext, keys.FocusPrev, keys.FocusLeft, keys.FocusRight, keys.FocusUp, keys.FocusDown:
 		b.moveFocus(k.ID)
 	default:
@@ -149,56 +153,12 @@ func eventOf(id keys.ID) (ev store.Event, forward, ok bool) {
 	return 0, false, false
 }
 
-func eventName(ev store.Event) string {
-	switch ev {
-	case store.EventPreemption:
-		return "preemption"
-	case store.EventGraphMiss:
-		return "step without a CUDA graph"
-	case store.EventStall:
-		return "stall"
-	case store.EventWindow:
-		return "profiler window"
-	}
-	return "gap"
-}
-
-// find asks for the next or the previous event from the cursor.
-func (b *board) find(ev store.Event, forward bool) tea.Cmd {
-	ctx, source, engine, from := b.ctx, b.source, b.engine, b.cursorNS()
-	what := "earlier " + eventName(ev)
-	if forward {
-		what = "later " + eventName(ev)
-	}
-	return func() tea.Msg {
-		at, ok, err := source.Find(ctx, ev, engine, from, forward)
-		return foundMsg{atNS: at, ok: ok, what: what, err: err}
-	}
-}
-
 // cursorNS is the moment that the page speaks about.
 func (b *board) cursorNS() int64 {
 	if in := b.input(); in != nil {
 		return in.Now.TimeNS
 	}
 	return 0
-}
-
-// neighbour goes to the step before or after the one at the cursor.
-func (b *board) neighbour(by int64) tea.Cmd {
-	in := b.input()
-	if in == nil || !in.Now.Known {
-		return nil
-	}
-	return b.toStep(in.Now.StepIndex + by)
-}
-
-func (b *board) toStep(step int64) tea.Cmd {
-	ctx, source, engine := b.ctx, b.source, b.engine
-	return func() tea.Msg {
-		at, ok, err := source.AtStep(ctx, engine, step)
-		return foundMsg{atNS: at, ok: ok, what: stepName(step), err: err}
-	}
 }
 
 // seek goes to what a reader typed.
@@ -217,10 +177,35 @@ func (b *board) seek(text string) (tea.Cmd, error) {
 }
 
 func (b *board) toggleMaximise() {
-	b.maximised = !b.maximised
+	b.maximised, b.before = !b.maximised, ""
 	if b.maximised {
 		b.focus = whole(b.focus)
 	}
+}
+
+// toggleDetail gives the whole page to every field of the step at the cursor, and goes back to what was there.
+func (b *board) toggleDetail() {
+	if b.maximised && b.focus == layout.Step && b.before != "" {
+		b.maximised, b.focus, b.before = false, b.before, ""
+		return
+	}
+	b.before, b.focus, b.maximised = b.focus, layout.Step, true
+}
+
+// densityName says how much is shown, and what that comes to where the terminal has no room for more.
+func (b *board) densityName() string {
+	p := layout.Page{Width: b.width, Height: b.height, Scrubber: b.scrubbing(), Engines: b.engines(), Preset: b.preset}
+	at := func(d layout.Density) []layout.Box {
+		p.Density = d
+		return layout.Arrange(p)
+	}
+	shown := at(b.density)
+	for d := layout.Compact; d < b.density; d++ {
+		if slices.Equal(at(d), shown) {
+			return fmt.Sprintf("density %s: %s is all that fits %dx%d", b.density, d, b.width, b.height)
+		}
+	}
+	return "density " + b.density.String()
 }
 
 // whole is the panel that says all of what a panel standing for two says in short.

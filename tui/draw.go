@@ -101,8 +101,12 @@ func (m *Model) footer(g *chart.Grid) {
 		return
 	}
 	if m.fade > 0 && m.notice != "" {
-		g.Text(1, 0, g.W()-2, m.notice, theme.RoleAccent)
-		return
+		const apart = 4
+		used := 1 + g.Text(1, 0, g.W()-2, m.notice, theme.RoleAccent) + apart
+		if used >= g.W() {
+			return
+		}
+		g = g.Sub(chart.Rect{X: used, W: g.W() - used, H: 1})
 	}
 	context := m.page().keys()
 	if m.overlay != nil {

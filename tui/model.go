@@ -139,7 +139,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, nil
 	case momentMsg:
 		m.visible = 0
-		return m, tea.Batch(m.page().receive(foundMsg{atNS: msg.atNS, ok: true, what: msg.what}), m.pull())
+		return m, tea.Batch(m.page().receive(m.placed(msg)), m.pull())
 	case tea.ResumeMsg:
 		m.stale = true
 		return m, m.pull()
@@ -186,7 +186,7 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 		}
 		m.page().take(m.asked, msg.picture)
 	}
-	if again || msg.more {
+	if b, ok := m.page().(*board); again || msg.more || ok && b.behind() {
 		return m.pull()
 	}
 	return nil

@@ -34,6 +34,7 @@ type logPage struct {
 	factsText     scroll
 	onFacts       bool           // they have the focus
 	goal          serverlog.Goto // where to stand, as soon as it is known; zero follows
+	came          comeFrom
 
 	view   *serverlog.View
 	asked  serverlog.Query // that view answers
@@ -41,6 +42,12 @@ type logPage struct {
 	cursor int             // index into view.Lines
 	top    int             // index of the first line on the screen
 	prompt *prompt         // the filter's, while it is open
+}
+
+// comeFrom is the step that a reader came from, and the line that it led to: from there the way back is to the same step.
+type comeFrom struct {
+	cursorNS int64
+	line     int64 // 0 while it is not known
 }
 
 // factsMode says whether the start-up facts are shown.
@@ -141,6 +148,9 @@ func (p *logPage) take(w want, pic picture) {
 	}
 	p.view, p.asked, p.cursor = pic.log, q, pic.log.Cursor
 	if q.Goto != (serverlog.Goto{}) && p.cursor >= 0 {
+		if q.Goto.AtNS != 0 && q.Goto.AtNS == p.came.cursorNS {
+			p.came.line = p.view.Lines[p.cursor].Number
+		}
 		p.goal = serverlog.Goto{Line: p.view.Lines[p.cursor].Number}
 		p.asked.Goto = p.goal
 	}

@@ -267,8 +267,12 @@ func (p *logPage) toStep() tea.Cmd {
 	switch {
 	case l == nil:
 		return nil
-	case l.WallNS == 0:
+	case l.WallNS == 0 && l.Number != p.came.line:
 		return notice("the time of this line is not known")
+	}
+	if l.Number == p.came.line {
+		came := p.came.cursorNS
+		return func() tea.Msg { return momentMsg{atNS: came, what: "back at the step that L left"} }
 	}
 	at, zone := l.WallNS, p.zone
 	return func() tea.Msg {

@@ -15,6 +15,7 @@ import (
 
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
+	"opprof/engine/store"
 	"opprof/engine/vllm"
 	"opprof/tui/layout"
 	"opprof/tui/theme"
@@ -293,6 +294,31 @@ func TestLogSearchShowsProgress(t *testing.T) {
 	}
 	if steps < 5 {
 		t.Errorf("%d answers to a search of ten parts", steps)
+	}
+}
+
+// TestLogBackToTheSameStep: L and then enter end at the step that they began with, although log lines tell whole seconds only; a line from
+// before the first step says so.
+func TestLogBackToTheSameStep(t *testing.T) {
+	s, src := logScreen(t, "finished", 120, 40, Options{})
+	first := src.store.Snapshot().Frame(store.Query{Columns: 1}).Run.Counts.FirstNS
+	for i := range 5 {
+		at := time.Unix(0, first).UTC().Add(time.Duration(i) * time.Second)
+		src.write(t, at.Format("INFO 01-02 15:04:05 [a.py:1] a line\n"))
+	}
+	s.keys("1", "/", "2", "0", "0", "enter")
+	before := boardOf(s).cursorNS()
+	s.keys("L", "enter")
+	if after := boardOf(s).cursorNS(); after != before || !strings.Contains(s.plain(), "back at the step that L left") {
+		t.Errorf("from %d back to %d:\n%s", before, after, s.plain())
+	}
+	s.keys("2", "g")
+	for range 20 {
+		s.keys("j") // the first lines tell no time
+	}
+	s.keys("enter")
+	if !strings.Contains(s.plain(), "is before the first step") {
+		t.Errorf("got:\n%s", s.plain())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
+	"opprof/engine/unit"
 )
 
 // promptMsg opens an input line for a page.
@@ -51,11 +52,31 @@ func (m *Model) showLog() tea.Cmd {
 		}
 		if b, ok := m.page().(*board); ok && b.time.cursorNS != 0 {
 			log.at(b.time.cursorNS)
+			log.came = comeFrom{cursorNS: b.time.cursorNS}
 		} else if ok && b.cursorNS() != 0 && !b.live {
 			log.at(b.cursorNS()) // a live log is followed, as the steps are
+			log.came = comeFrom{cursorNS: b.cursorNS()}
 		}
 		return m.turn(i)
 	}
 	m.say("log: this run has none")
 	return nil
+}
+
+// placed is where a moment of another page lies among the steps.
+func (m *Model) placed(msg momentMsg) foundMsg {
+	found := foundMsg{atNS: msg.atNS, ok: true, text: msg.what}
+	b, ok := m.pages[0].(*board)
+	if !ok {
+		return found
+	}
+	switch v := b.view(); {
+	case v.lastNS == 0:
+		return foundMsg{text: "no step was read yet"}
+	case msg.atNS < v.firstNS:
+		found.text = unit.ClockSeconds(msg.atNS, b.zone) + " is before the first step, of " + unit.ClockSeconds(v.firstNS, b.zone)
+	case msg.atNS > v.lastNS:
+		found.text = unit.ClockSeconds(msg.atNS, b.zone) + " is after the newest step, of " + unit.ClockSeconds(v.lastNS, b.zone)
+	}
+	return found
 }

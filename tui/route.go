@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +27,7 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 	if m.dialog != nil {
 		return m.askedIn(msg)
 	}
+	m.notice, m.fade = "", 0 // what was said was about an earlier key
 	context := m.page().keys()
 	if m.overlay != nil {
 		context = keys.ContextHelp
@@ -99,7 +101,11 @@ func (m *Model) quit() tea.Cmd {
 
 // turn goes to a page by its place.
 func (m *Model) turn(i int) tea.Cmd {
-	if i < 0 || i >= len(m.pages) || i == m.visible {
+	if i < 0 || i >= len(m.pages) {
+		m.say("there is no page " + strconv.Itoa(i+1) + ": the last is " + strconv.Itoa(len(m.pages)) + " " + m.pages[len(m.pages)-1].name())
+		return nil
+	}
+	if i == m.visible {
 		return nil
 	}
 	m.visible = i

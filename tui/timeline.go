@@ -38,10 +38,13 @@ func (t *timeline) follow() { t.edgeNS, t.cursorNS = 0, 0 }
 
 // zoomIn halves the picture or so; the cursor keeps its place in it.
 func (t *timeline) zoomIn(v view) {
-	runNS := v.lastNS - v.firstNS
+	now := t.spanNS
+	if now == 0 {
+		now = v.lastNS - v.firstNS
+	}
 	for i := len(spans) - 1; i >= 0; i-- {
 		s := int64(spans[i])
-		if (t.spanNS == 0 && s < runNS) || (t.spanNS != 0 && s < t.spanNS) {
+		if s <= now*2/3 { // less would hardly be seen
 			t.resize(s, v)
 			return
 		}

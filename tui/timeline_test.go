@@ -75,6 +75,19 @@ func TestTimelineZoom(t *testing.T) {
 	}
 }
 
+// TestTimelineFirstZoom: every zoom shows at most two thirds of the time before, also the first one from the whole run.
+func TestTimelineFirstZoom(t *testing.T) {
+	for _, run := range []int64{3 * sec, 61 * sec, 146 * sec, 301 * sec, 3601 * sec} {
+		line, v := timeline{}, view{firstNS: sec, lastNS: sec + run}
+		for now := run; line.spanNS != int64(spans[0]); now = line.spanNS {
+			line.zoomIn(v)
+			if 3*line.spanNS > 2*now || line.spanNS == 0 {
+				t.Fatalf("from %v to %v", time.Duration(now), time.Duration(line.spanNS))
+			}
+		}
+	}
+}
+
 // TestTimelineZoomKeepsCursor: the cursor keeps its place in the picture, so that zooming does not lose what is looked at.
 func TestTimelineZoomKeepsCursor(t *testing.T) {
 	v := minute()

@@ -168,7 +168,7 @@ type tickRow struct {
 }
 
 // placeTicks puts ticks on lines of a plot h lines high. The ends win, then those further up; no two are on one line.
-func placeTicks(a axis, ticks []float64, h int) []tickRow {
+func placeTicks(a axis, ticks []float64, h int, rowOf func(height float64, h int) int) []tickRow {
 	var out []tickRow
 	add := func(v float64) {
 		row := rowOf(a.at(v), h)
@@ -188,6 +188,12 @@ func placeTicks(a axis, ticks []float64, h int) []tickRow {
 
 // dotOf returns the line of braille dots, 0 uppermost, for a height in [0,1] in a plot of h lines.
 func dotOf(height float64, h int) int { return int(math.Round((1 - height) * float64(4*h-1))) }
+
+// columnRow returns the line in which a column ends.
+func columnRow(height float64, h int) int {
+	eighths := max(1, int(math.Round(height*float64(h*8))))
+	return h - 1 - (eighths-1)/8
+}
 
 // rowOf returns the line for a height: the one that holds its dot.
 func rowOf(height float64, h int) int { return dotOf(height, h) / 4 }

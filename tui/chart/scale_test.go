@@ -26,6 +26,32 @@ func TestWholeAxis(t *testing.T) {
 	})
 }
 
+// TestLabelsSitAtColumns: a column as high as a label ends on the line of that label, also on a logarithmic axis.
+func TestLabelsSitAtColumns(t *testing.T) {
+	for _, log := range []bool{true, false} {
+		for h := 3; h <= 30; h++ {
+			values := []Value{Of(7), Of(10), Of(100), Of(1000), Of(5000)}
+			g := NewGrid(6+8, h, theme.UnicodeGlyphs())
+			s := Series{Lines: []Line{{Values: values}}, Style: StyleColumn, Log: log}
+			p := s.Draw(g)
+			for y, line := range strings.Split(g.Plain(), "\n") {
+				label := strings.TrimSpace(string([]rune(line)[:p.X-1]))
+				x := map[string]int{"10": 4, "100": 5, "1k": 6, "5k": 7}[label]
+				if x == 0 {
+					continue
+				}
+				above := ' '
+				if y > 0 {
+					above = g.Rune(p.X+x, y-1)
+				}
+				if g.Rune(p.X+x, y) == ' ' || above != ' ' {
+					t.Errorf("log %v, %d lines: the column of %s does not end on its line:\n%s", log, h, label, g.Plain())
+				}
+			}
+		}
+	}
+}
+
 // TestScrubUnknown: parts of a run of which nothing is known are hatched.
 func TestScrubUnknown(t *testing.T) {
 	g := NewGrid(10, 2, theme.UnicodeGlyphs())

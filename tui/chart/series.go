@@ -200,10 +200,18 @@ func (s Series) drawAxis(g *Grid, a axis, p Plot) {
 	for y := range h {
 		g.Set(p.X-1, y, g.Glyphs.Vertical, theme.RoleAxis)
 	}
-	for _, t := range placeTicks(a, ticks, h) {
+	for _, t := range placeTicks(a, ticks, h, s.row) {
 		g.TextRight(0, t.row, p.X-1, format(t.value), theme.RoleAxis)
 		g.Set(p.X-1, t.row, g.Glyphs.TickLeft, theme.RoleAxis)
 	}
+}
+
+// row is the line of a height: the one in which a column of that height ends, or that holds its dot.
+func (s Series) row(height float64, h int) int {
+	if s.Style == StyleColumn {
+		return columnRow(height, h)
+	}
+	return rowOf(height, h)
 }
 
 // drawColumns draws the first line as columns and the others as marks where the columns leave room.
@@ -231,7 +239,7 @@ func (s Series) drawMarks(g *Grid, a axis, lines []Line) {
 		values := tail(l.Values, g.W())
 		for j, v := range values {
 			x := g.W() - len(values) + j
-			if y := rowOf(a.at(v.V), g.H()); v.Known && (g.Rune(x, y) == ' ' || g.Rune(x, y) == g.Glyphs.Vertical) {
+			if y := s.row(a.at(v.V), g.H()); v.Known && (g.Rune(x, y) == ' ' || g.Rune(x, y) == g.Glyphs.Vertical) {
 				g.Set(x, y, mark, l.Role)
 			}
 		}
@@ -241,7 +249,7 @@ func (s Series) drawMarks(g *Grid, a axis, lines []Line) {
 // drawWhiskers draws the band as vertical lines in cells that are free.
 func (s Series) drawWhiskers(g *Grid, a axis) {
 	s.eachBand(g.W(), func(x int, low, high float64) {
-		for y := rowOf(a.at(high), g.H()); y <= rowOf(a.at(low), g.H()); y++ {
+		for y := s.row(a.at(high), g.H()); y <= s.row(a.at(low), g.H()); y++ {
 			if g.Rune(x, y) == ' ' {
 				g.Set(x, y, g.Glyphs.Vertical, s.Band.Role)
 			}
@@ -272,7 +280,7 @@ func (s Series) drawNames(g *Grid, a axis, p Plot) {
 		if !ok || len(taken) == g.H() {
 			continue
 		}
-		row := nearestFree(rowOf(a.at(v), g.H()), g.H(), taken)
+		row := nearestFree(s.row(a.at(v), g.H()), g.H(), taken)
 		taken[row] = true
 		g.Text(p.X+p.W+1, row, g.W(), l.Name, l.Role)
 	}

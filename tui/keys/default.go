@@ -26,6 +26,7 @@ const (
 	FocusUp    ID = "focus-up"
 	FocusDown  ID = "focus-down"
 	Maximise   ID = "maximise"
+	Detail     ID = "detail"
 	Engine     ID = "engine"
 
 	Freeze       ID = "freeze"
@@ -107,13 +108,14 @@ func program() []Binding {
 func panels() []Binding {
 	charts := in(ContextCharts)
 	return []Binding{
-		{ID: FocusNext, Keys: []string{"tab"}, Help: "next panel", Long: "focus the next panel", Group: GroupPanels, Contexts: in(ContextAny)},
+		{ID: FocusNext, Keys: []string{"tab"}, Help: "next panel", Long: "focus the next panel", Group: GroupPanels, Contexts: in(ContextAny), Footer: 65},
 		{ID: FocusPrev, Keys: []string{"shift+tab"}, Help: "previous panel", Long: "focus the previous panel", Group: GroupPanels, Contexts: in(ContextAny)},
 		{ID: FocusLeft, Keys: []string{"h"}, Help: "left", Long: "focus the panel to the left", Group: GroupPanels, Contexts: charts},
 		{ID: FocusDown, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "focus the panel below", Group: GroupPanels, Contexts: charts},
 		{ID: FocusUp, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "focus the panel above", Group: GroupPanels, Contexts: charts},
 		{ID: FocusRight, Keys: []string{"l"}, Help: "right", Long: "focus the panel to the right", Group: GroupPanels, Contexts: charts},
 		{ID: Maximise, Keys: []string{"enter"}, Help: "maximise", Long: "give the focused panel the whole page, and back", Group: GroupPanels, Contexts: charts, Footer: 40},
+		{ID: Detail, Keys: []string{"o"}, Help: "step", Long: "every field of the step at the cursor on the whole page, and back", Group: GroupPanels, Contexts: charts, Needs: NeedSteps, Footer: 25},
 		{ID: Engine, Keys: []string{"E"}, Help: "engine", Long: "all engines together, then each one alone", Group: GroupPanels, Contexts: charts, Needs: NeedEngines, Footer: 45},
 	}
 }
@@ -156,8 +158,8 @@ func jumps() []Binding {
 func lists() []Binding {
 	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextServer, ContextHelp)
 	return []Binding{
-		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list},
-		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list},
+		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list, Footer: 70},
+		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list, Footer: 71},
 		{ID: PageDown, Keys: []string{"pgdown", "ctrl+d"}, Show: "pgdn ^D", Help: "page down", Long: "a page down", Group: GroupLists, Contexts: list},
 		{ID: PageUp, Keys: []string{"pgup", "ctrl+u"}, Show: "pgup ^U", Help: "page up", Long: "a page up", Group: GroupLists, Contexts: list},
 		{ID: Top, Keys: []string{"home", "g"}, Help: "top", Long: "to the first line", Group: GroupLists, Contexts: list},
