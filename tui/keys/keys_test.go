@@ -170,9 +170,9 @@ func TestFooter(t *testing.T) {
 		have    keys.Need
 		want    string
 	}{
-		{keys.ContextCharts, 0, "e explain, enter maximise, ? all keys, q quit"},
-		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, e explain, enter maximise, z zoom, ← earlier, → later, ? all keys, q quit"},
-		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers, "w window, W arm on…, / filter, e explain, enter open, ? all keys, q quit"},
+		{keys.ContextCharts, 0, "e explain, enter maximise, tab next panel, ? all keys, q quit"},
+		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, o step, e explain, enter maximise, z zoom, ← earlier, → later, tab next panel, ? all keys, q quit"},
+		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers, "w window, W arm on…, / filter, e explain, enter open, tab next panel, j ↓ down, k ↑ up, ? all keys, q quit"},
 		{keys.ContextDialog, 0, "enter open"},
 	} {
 		if got := labels(set.Footer(c.context, c.have)); got != c.want {
