@@ -88,7 +88,7 @@ func TestFaultyPreferences(t *testing.T) {
 		{"unknown table", "tick = \"1s\"\n[server]\nhost = \"x\"", nil, nil, []string{":2:", `unknown key "server"`}},
 		{"bad value", "\ntheme = \"pink\"", nil, nil, []string{":2:", "theme", "pink", "dark"}},
 		{"bad duration", "tick = \"soon\"", nil, nil, []string{":1:", "50ms", "soon"}},
-		{"wrong type", "tick = 3", nil, nil, []string{":1:", "tick", "string"}},
+		{"wrong type", "tick = 3", nil, nil, []string{":1:", "tick", "a text in quotes"}},
 		{"not TOML", "theme = \"dark\"\ntick = = 3", nil, nil, []string{":2:"}},
 		{"twice", "theme = \"dark\"\ntheme = \"light\"", nil, nil, []string{":2:", "theme"}},
 		{"variable", "", map[string]string{"OPPROF_GLYPHS": "runes"}, nil, []string{"$OPPROF_GLYPHS", "ascii", "runes"}},
