@@ -230,14 +230,14 @@ func (m *Model) orders() keys.Need {
 	if !m.link.readOnly {
 		n |= keys.NeedOrders
 	}
-	if c, ok := m.feed.source.(WindowControl); ok && c.MayArm() {
-		n |= keys.NeedControl
+	if c, ok := m.feed.source.(WindowControl); ok && m.link.to == nil && c.MayArm() {
+		n |= keys.NeedControl | keys.NeedServer
 	}
 	if m.link.to == nil {
 		return n
 	}
 	n |= keys.NeedControl | keys.NeedTriggers | keys.NeedSupervisor | keys.NeedLive
-	if m.link.runs() {
+	if !m.link.known || m.link.runs() {
 		n |= keys.NeedServer
 	}
 	return n

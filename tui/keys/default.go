@@ -167,7 +167,7 @@ func lists() []Binding {
 		{ID: Filter, Keys: []string{"/"}, Help: "filter", Long: "show only lines with a text", Group: GroupLists, Contexts: in(ContextList, ContextLog, ContextHelp), Footer: 20},
 		{ID: Next, Keys: []string{"n"}, Help: "next match", Long: "to the next line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
 		{ID: Prev, Keys: []string{"N"}, Help: "previous match", Long: "to the previous line that matches", Group: GroupLists, Contexts: in(ContextList, ContextLog)},
-		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextWindows, ContextDialog, ContextQuestion), Footer: 40},
+		{ID: Accept, Keys: []string{"enter"}, Help: "open", Long: "open the selected line; in a dialog, accept", Group: GroupLists, Contexts: in(ContextList, ContextWindows, ContextDialog), Footer: 40},
 	}
 }
 

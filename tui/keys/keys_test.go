@@ -12,7 +12,8 @@ import (
 )
 
 func contexts() []keys.Context {
-	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextWindows, keys.ContextDialog, keys.ContextHelp}
+	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextWindows, keys.ContextServer, keys.ContextDialog, keys.ContextForm,
+		keys.ContextQuestion, keys.ContextHelp}
 }
 
 func TestEveryBindingIsComplete(t *testing.T) {
@@ -103,15 +104,20 @@ func TestKeysAreWrittenAsBubbleTeaPrintsThem(t *testing.T) {
 
 func TestDialogsReadOnlyTheirOwnKeys(t *testing.T) {
 	set := keys.Default()
-	for _, k := range []string{"q", "?", "1", "t", "space", "/", "w"} {
-		if b, ok := set.Match(keys.ContextDialog, k); ok {
-			t.Errorf("%q is %s while a line is being typed", k, b.ID)
+	for _, c := range []keys.Context{keys.ContextDialog, keys.ContextForm, keys.ContextQuestion} {
+		for _, k := range []string{"?", "1", "t", "space", "/", "w"} {
+			if b, ok := set.Match(c, k); ok {
+				t.Errorf("%s: %q is %s while keys are text or an answer", c, k, b.ID)
+			}
+		}
+		for _, k := range []string{"esc", "enter", "ctrl+c", "ctrl+z"} {
+			if _, ok := set.Match(c, k); !ok {
+				t.Errorf("%s: %q does nothing", c, k)
+			}
 		}
 	}
-	for _, k := range []string{"esc", "enter", "ctrl+c"} {
-		if _, ok := set.Match(keys.ContextDialog, k); !ok {
-			t.Errorf("%q does nothing in a dialog", k)
-		}
+	if b, ok := set.Match(keys.ContextDialog, "q"); ok {
+		t.Errorf("q is %s while a line is being typed", b.ID)
 	}
 	if b, ok := set.Match(keys.ContextCharts, "no such key"); ok {
 		t.Errorf("an unknown key is %s", b.ID)
@@ -139,13 +145,17 @@ func TestMissingSaysWhy(t *testing.T) {
 		{keys.Engine, keys.NeedSteps, "the run has one engine"},
 		{keys.Arm, keys.NeedControl, "the run is finished"},
 		{keys.Arm, keys.NeedLive, "no supervisor: this run is only watched"},
-		{keys.Arm, keys.NeedLive | keys.NeedControl, ""},
+		{keys.Arm, keys.NeedLive | keys.NeedControl, "this screen only watches: attach without --readonly to give orders"},
+		{keys.Arm, keys.NeedLive | keys.NeedControl | keys.NeedOrders, "the server does not run, or stops already"},
+		{keys.Arm, keys.NeedLive | keys.NeedControl | keys.NeedOrders | keys.NeedServer, ""},
+		{keys.CancelWindow, keys.NeedControl | keys.NeedOrders, "only a window that has not started can be taken back"},
+		{keys.StopServer, keys.NeedOrders | keys.NeedServer, "no supervisor: opprof did not launch this run"},
 	} {
 		if got := reason(c.id, c.have); got != c.want {
 			t.Errorf("%s with %b: %q, want %q", c.id, c.have, got, c.want)
 		}
 	}
-	for bit := keys.Need(1); bit <= keys.NeedTraces; bit <<= 1 {
+	for bit := keys.Need(1); bit <= keys.NeedServer; bit <<= 1 {
 		if (keys.Binding{Needs: bit}).Missing(^bit) == "" {
 			t.Errorf("need %b has no reason", bit)
 		}
@@ -172,8 +182,10 @@ func TestFooter(t *testing.T) {
 	}{
 		{keys.ContextCharts, 0, "e explain, enter maximise, tab next panel, ? all keys, q quit"},
 		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, o step, e explain, enter maximise, z zoom, ← earlier, → later, tab next panel, ? all keys, q quit"},
-		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers, "w window, W arm on…, / filter, e explain, enter open, tab next panel, j ↓ down, k ↑ up, ? all keys, q quit"},
+		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers | keys.NeedOrders | keys.NeedServer, "w window, W arm on…, / filter, e explain, enter open, tab next panel, j ↓ down, k ↑ up, ? all keys, q quit"},
 		{keys.ContextDialog, 0, "enter open"},
+		{keys.ContextForm, 0, "enter arm, esc close, tab ↓ next field, ← left"},
+		{keys.ContextQuestion, 0, "y yes, n no, tab other answer, enter chosen answer"},
 	} {
 		if got := labels(set.Footer(c.context, c.have)); got != c.want {
 			t.Errorf("%s with %b:\ngot  %s\nwant %s", c.context, c.have, got, c.want)

@@ -33,8 +33,9 @@ func dialogs() []Binding {
 		{ID: FieldPrev, Keys: []string{"shift+tab", "up"}, Show: "S-tab ↑", Help: "field before", Long: "to the field before", Group: GroupDialogs, Contexts: form},
 		{ID: FieldLeft, Keys: []string{"left"}, Show: "←", Help: "left", Long: "the choice before, or one character to the left", Group: GroupDialogs, Contexts: form, Footer: 4},
 		{ID: FieldRight, Keys: []string{"right"}, Show: "→", Help: "right", Long: "the next choice, or one character to the right", Group: GroupDialogs, Contexts: form},
+		{ID: Accept, Keys: []string{"enter"}, Help: "chosen answer", Long: "give the answer that is chosen, which is no at first", Group: GroupDialogs, Contexts: question, Footer: 4},
 		{ID: Yes, Keys: []string{"y"}, Help: "yes", Long: "answer a question with yes", Group: GroupDialogs, Contexts: question, Footer: 1},
-		{ID: No, Keys: []string{"n", "q"}, Show: "n", Help: "no", Long: "answer a question with no, as esc does, and enter at first", Group: GroupDialogs, Contexts: question, Footer: 2},
+		{ID: No, Keys: []string{"n", "q"}, Show: "n", Help: "no", Long: "answer a question with no, as esc does", Group: GroupDialogs, Contexts: question, Footer: 2},
 		{ID: NextTurn, Keys: []string{"tab", "shift+tab", "left", "right", "h", "l"}, Show: "tab", Help: "other answer", Long: "choose the other answer, for enter", Group: GroupDialogs, Contexts: question, Footer: 3},
 	}
 }

@@ -16,8 +16,8 @@ func windows() []Binding {
 	page, charts := in(ContextWindows), in(ContextCharts)
 	everywhere := in(ContextCharts, ContextList, ContextLog, ContextWindows, ContextServer)
 	return []Binding{
-		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window that starts now", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedOrders, Footer: 5},
-		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm profiler windows at a step, every so many steps, after a time, or on a condition of the composition", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedTriggers | NeedOrders, Footer: 6},
+		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window that starts now", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedOrders | NeedServer, Footer: 5},
+		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm profiler windows at a step, every so many steps, after a time, or on a condition of the composition", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedTriggers | NeedOrders | NeedServer, Footer: 6},
 		{ID: WindowHere, Keys: []string{"i"}, Help: "window here", Long: "to the profiler window at the cursor, or the last one before it; o comes back", Group: GroupWindows, Contexts: charts, Needs: NeedSteps},
 		{ID: ToStep, Keys: []string{"o"}, Help: "step", Long: "to the step of the selected iteration, or to the window's first step; i comes back", Group: GroupWindows, Contexts: page, Footer: 28},
 		{ID: Compare, Keys: []string{"space", "c"}, Show: "space c", Help: "compare", Long: "mark the selected window and rank as a; what is selected then is b", Group: GroupWindows, Contexts: page, Needs: NeedTraces, Footer: 26},

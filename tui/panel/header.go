@@ -213,6 +213,9 @@ func StateMark(gl theme.Glyphs, s store.State) (rune, theme.Role) {
 
 // health is the state of the engines with rates and losses. Names are written out where long.
 func health(g *chart.Grid, s Status, long bool) []piece {
+	if s.Server != nil && s.Newest.Run.Counts.Steps == 0 {
+		return nil
+	}
 	return append(stepState(g, s), figures(s.Newest, long)...)
 }
 

@@ -25,11 +25,15 @@ func serverPieces(g *chart.Grid, s *Supervised) []piece {
 	if role == theme.RoleBad {
 		attr |= theme.Reverse
 	}
-	text := string(mark) + " " + s.Text()
-	if s.State == control.Dead && s.Reason != "" {
+	text := s.Text()
+	switch {
+	case s.Clean():
+		text = s.Reason
+	case s.State == control.Dead && s.Reason != "":
 		text += ": " + s.Reason
 	}
-	return append(pieces, piece{weight: 99, right: true, spans: []chart.Span{{S: shortenEnd(text, max(24, g.W()/3)), Role: role, Attr: attr}}})
+	text = string(mark) + " " + text
+	return append(pieces, piece{weight: 99, right: true, spans: []chart.Span{{S: shortenEnd(text, max(24, g.W()/2)), Role: role, Attr: attr}}})
 }
 
 // windowPiece tells of the window that runs, else of the next that waits.

@@ -101,11 +101,11 @@ func (l Launch) title() (title, right string) {
 	s := l.Server
 	switch s.State {
 	case control.Starting:
-		return "starting", "for " + unit.Duration(s.sinceNS())
+		return "starting", s.since("for ")
 	case control.Dead:
 		return "how far it came", ""
 	case control.Stopping:
-		return "stopping", "for " + unit.Duration(s.sinceNS())
+		return "stopping", s.since("for ")
 	}
 	return "ready: the first step is waited for", ""
 }

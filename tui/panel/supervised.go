@@ -45,9 +45,9 @@ func ServerMark(gl *theme.Glyphs, state string) (rune, theme.Role) {
 func (s *Supervised) Text() string {
 	switch s.State {
 	case control.Starting:
-		return "starting " + unit.Duration(s.sinceNS()) + phaseBehind(s.Phase)
+		return s.State + s.since(" ") + phaseBehind(s.Phase)
 	case control.Stalled, control.Stopping:
-		return s.State + " for " + unit.Duration(s.sinceNS())
+		return s.State + s.since(" for ")
 	}
 	return s.State
 }
@@ -55,6 +55,14 @@ func (s *Supervised) Text() string {
 // Clean reports whether a server that is gone was told to go.
 func (s *Supervised) Clean() bool {
 	return s.State == control.Dead && strings.HasPrefix(s.Reason, "stopped")
+}
+
+// since is how long the state has lasted, behind a word; "" when that is not known.
+func (s *Supervised) since(word string) string {
+	if s.sinceNS() == 0 {
+		return ""
+	}
+	return word + unit.Duration(s.sinceNS())
 }
 
 func (s *Supervised) sinceNS() int64 {
