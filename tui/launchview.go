@@ -30,9 +30,18 @@ func (m *Model) launching() bool {
 func (m *Model) wants() want {
 	w := m.page().want()
 	if m.launching() {
-		w.log = &serverlog.Query{Before: launchLines}
+		w.log = m.launchLog()
 	}
 	return w
+}
+
+// launchLog asks for the end of the log, or for the first error of a server that is gone: what stands behind that are other processes' words.
+func (m *Model) launchLog() *serverlog.Query {
+	const before = 2
+	if m.link.status.State == control.Dead && m.log != nil && m.log.State != nil && m.log.State.FirstError != nil {
+		return &serverlog.Query{Goto: serverlog.Goto{Line: m.log.State.FirstError.Number}, Before: before, After: launchLines}
+	}
+	return &serverlog.Query{Before: launchLines}
 }
 
 // drawLaunch draws the start between the pages' names and the footer.

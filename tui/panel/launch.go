@@ -214,12 +214,19 @@ func (l Launch) drawLog(g *chart.Grid) {
 	if g.H() < 3 {
 		return
 	}
-	inside := g.Box("log", "L all", false)
+	title := "log"
+	if l.firstError() != "" && l.failed() != "" {
+		title = "log around the first error"
+	}
+	inside := g.Box(title, "L all", false)
 	if l.Log == nil {
 		return
 	}
 	lines := l.Log.Lines
-	lines = lines[max(0, len(lines)-inside.H()):]
+	if title == "log" {
+		lines = lines[max(0, len(lines)-inside.H()):]
+	}
+	lines = lines[:min(len(lines), inside.H())]
 	for y := range lines {
 		line := &lines[y]
 		mark, letter := LevelMark(&g.Glyphs, line.Severity)
