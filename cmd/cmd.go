@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,6 +17,9 @@ func Main(env *Env) ExitCode {
 	root.SetArgs(env.Args)
 	err := root.ExecuteContext(ctx)
 	printError(env.Stderr, err)
+	if errors.Is(context.Cause(ctx), errQuit) {
+		return dieOfQuit()
+	}
 	return exitCode(err)
 }
 

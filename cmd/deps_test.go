@@ -29,7 +29,7 @@ var only = []struct {
 	{"github.com/muesli", "the manual page is made of the command line", []string{"cmd"}},
 	{"github.com/BurntSushi/toml", "configuration is read where it is used", []string{"cmd", "engine/overlay", "engine/serverconf", "traces/family", "campaign/plan"}},
 	{"os/exec", "processes have few owners", []string{"engine/supervisor", "engine/overlay", "campaign/runner"}},
-	{"os/signal", "signals reach the program as a context", []string{"cmd", "engine/supervisor"}},
+	{"os/signal", "signals reach the program as a context, those about its terminal reach the screen", []string{"cmd", "engine/supervisor", "tui"}},
 	{"net/http", "the network has few owners", []string{"engine/vllm", "engine/control", "engine/supervisor"}},
 	{"encoding/gob", "files and sockets carry documented formats", nil},
 	{"unsafe", "no speed is worth it here", nil},

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -61,16 +62,40 @@ func patchOf(ctx context.Context, python string) (*overlay.Overlay, error) {
 	return overlay.NewCache(root, time.Now).Build(ctx, p, site)
 }
 
+// errQuit is the cause of a context that SIGQUIT has ended.
+var errQuit = errors.New("SIGQUIT")
+
 // A lost terminal (SIGHUP) is listened to as well: the demo has a folder to remove. So has a reader of its output that went away: with SIGPIPE
-// taken, the write fails instead of ending the process, and the command ends in order.
+// taken, the write fails instead of ending the process, and the command ends in order. After the first SIGQUIT the next one ends the process
+// at once, with the stacks of whatever does not end.
 func notify(ctx context.Context) (context.Context, context.CancelFunc) {
-	pipes := make(chan os.Signal, 1)
+	ctx, end := context.WithCancelCause(ctx)
+	pipes, quit := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
+	signal.Notify(quit, syscall.SIGQUIT)
+	go func() {
+		select {
+		case <-quit:
+			signal.Reset(syscall.SIGQUIT)
+			end(errQuit)
+		case <-ctx.Done():
+		}
+	}()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return ctx, func() {
 		stop()
+		end(nil)
 		signal.Stop(pipes)
+		signal.Stop(quit)
 	}
+}
+
+// dieOfQuit ends the process as SIGQUIT does that nobody listens to.
+func dieOfQuit() ExitCode {
+	signal.Reset(syscall.SIGQUIT)
+	_ = syscall.Kill(os.Getpid(), syscall.SIGQUIT)
+	time.Sleep(time.Second) // it takes effect on another thread
+	return exitQuit
 }
 
 // interactive reports whether a screen can be shown: both ends are terminals and the terminal can move its cursor.

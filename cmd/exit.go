@@ -21,6 +21,8 @@ const (
 	ExitCheck       ExitCode = 3   // a check or a gate does not hold
 	ExitUndecided   ExitCode = 4   // a gate cannot decide
 	ExitInterrupted ExitCode = 130 // stopped by a signal
+
+	exitQuit ExitCode = 131 // stopped by SIGQUIT, where the signal itself did not end the process
 )
 
 type codedError struct {

@@ -215,7 +215,7 @@ func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *s
 	begin := env.Now()
 	log.Info("opprof", "version", buildVersion(), "run", s.Run().Path, "kind", s.Run().Kind)
 	err := runScreen(ctx, env, p, o, log, s)
-	if !errors.Is(err, tui.ErrLost) {
+	if !errors.Is(err, tui.ErrLost) && !errors.Is(err, tui.ErrStalled) {
 		if failed := farewell(env.Stdout, s, env.Now().Sub(begin)); failed != nil {
 			log.Warn("no summary", "error", failed)
 		}
@@ -258,8 +258,12 @@ func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, 
 		options.Control, options.ReadOnly = o.control, o.control.readOnly
 	}
 	err := tui.Run(ctx, s, options)
-	if errors.Is(err, tui.ErrLost) {
+	switch {
+	case errors.Is(err, tui.ErrLost):
 		return WithCode(err, ExitInterrupted)
+	case errors.Is(err, tui.ErrStalled): // a terminal that takes nothing takes no message either
+		log.Warn("left by force", "error", err)
+		return errors.Join(errSilent, WithCode(err, ExitFailure))
 	}
 	return err
 }

@@ -13,9 +13,10 @@ import (
 	"opprof/tui/theme"
 )
 
-// View returns the screen. It is the same string as long as nothing changed, so that nothing is written to the terminal.
+// View returns the screen. It is the same string as long as nothing changed, so that nothing is written to the terminal, and as long as the
+// terminal is still busy with an earlier one.
 func (m *Model) View() tea.View {
-	if m.stale {
+	if m.stale && !m.opt.behind() {
 		m.stale = false
 		m.view = tea.NewView(m.draw())
 		m.view.AltScreen = true

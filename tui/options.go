@@ -47,6 +47,8 @@ type Options struct {
 	Now  func() time.Time                                             // nil is time.Now
 	Tick func(d time.Duration, msg func(t time.Time) tea.Msg) tea.Cmd // nil is tea.Tick
 	Tea  []tea.ProgramOption                                          // appended to Run's own
+
+	behind func() bool // whether the terminal does not keep up with what is drawn
 }
 
 // filled returns the options with every default in place.
@@ -65,6 +67,9 @@ func (o Options) filled() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.behind == nil {
+		o.behind = func() bool { return false }
 	}
 	if o.Tick == nil {
 		every := o.Every

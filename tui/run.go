@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -15,64 +16,72 @@ import (
 	"opprof/engine/trap"
 )
 
-// ErrStalled is returned by Run when the program was asked to end and the terminal did not take its last lines in time.
-var ErrStalled = errors.New("the terminal does not take output: left without restoring the screen")
+// ErrStalled is returned by Run when the program was asked to end and the terminal did not take its last lines in time. What it had not
+// taken was thrown away, and the screen was left in their stead if that was taken.
+var ErrStalled = errors.New("the terminal does not take output")
 
 // quitGrace is how long a terminal may take to show the last frame and leave the alternate screen.
-const quitGrace = 2 * time.Second
+const quitGrace = 1500 * time.Millisecond
 
 // Run shows the screen on the terminal until the reader quits, ctx ends or the terminal is lost. It returns nil when the reader quit, ErrLost
 // when the terminal went away, and a *trap.Panic when the program is at fault; the terminal has been put back then, as far as it can be.
 func Run(ctx context.Context, source Source, opt Options) error {
-	m, err := New(ctx, source, opt)
+	running, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	lost := func(err error) { end(fmt.Errorf("%w: %w", ErrLost, err)) }
+	opt = opt.filled()
+	c := newConsole(os.Stdin, os.Stdout, lost, opt.Env)
+	opt.behind = c.outlet.behind
+	m, err := New(running, source, opt)
 	if err != nil {
+		c.outlet.end()
 		return err
 	}
 	defer m.cancel()
 	if m.opt.Keep != nil {
 		defer func() { m.opt.Keep(m.state()) }()
 	}
-	running, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	fail := func(err error) {
-		end(err)
-		m.cancel()
-	}
-	program := tea.NewProgram(guarded{m, fail}, m.programOptions(running, fail)...)
+	c.program = tea.NewProgram(guarded{m, end}, m.programOptions(running, c, lost)...)
 	before, _ := term.GetState(os.Stdin.Fd())
 	m.opt.Log.Info("screen opened", "theme", m.theme.Name, "ascii", m.theme.Glyphs.ASCII)
 
+	var following sync.WaitGroup
+	c.enter()
+	following.Go(func() { c.follow(running) })
 	ended := make(chan error, 1)
 	go func() {
-		_, err := program.Run()
+		_, err := c.program.Run()
 		ended <- err
 	}()
 	select {
-	case err := <-ended:
-		return m.reason(running, err)
+	case err = <-ended:
 	case <-m.ctx.Done():
+		late := time.NewTimer(quitGrace)
+		defer late.Stop()
+		select {
+		case err = <-ended:
+		case <-late.C:
+			err = ErrStalled
+		}
 	}
-	late := time.NewTimer(quitGrace)
-	defer late.Stop()
-	select {
-	case err := <-ended:
-		return m.reason(running, err)
-	case <-late.C:
-		// The renderer sits in a write to a dead link. Only the line discipline can be put right from here.
-		if before != nil {
+	end(nil)
+	following.Wait()
+	if c.leave(quitGrace) || errors.Is(err, ErrStalled) {
+		if err = ErrStalled; before != nil {
 			_ = term.Restore(os.Stdin.Fd(), before)
 		}
-		return m.reason(running, ErrStalled)
 	}
+	return m.reason(running, err)
 }
 
 // programOptions are those of the terminal. Colours are the theme's business: what it asks for is written as it is, and Bubble Tea, which
-// takes NO_COLOR for a boolean, decides nothing.
-func (m *Model) programOptions(ctx context.Context, fail func(error)) []tea.ProgramOption {
-	lost := func(err error) { fail(fmt.Errorf("%w: %w", ErrLost, err)) }
+// takes NO_COLOR for a boolean, decides nothing. Sizes are the console's: Bubble Tea would make a picture of any.
+func (m *Model) programOptions(ctx context.Context, c *console, lost func(error)) []tea.ProgramOption {
+	size, _ := c.size()
+	filter := func(model tea.Model, msg tea.Msg) tea.Msg { return c.filter(m.filter(model, msg)) }
 	return append([]tea.ProgramOption{
-		tea.WithContext(ctx), tea.WithFPS(framesPerS), tea.WithFilter(m.filter), tea.WithColorProfile(colorprofile.ANSI256),
-		tea.WithInput(watchedFile{os.Stdin, lost}), tea.WithOutput(watchedFile{os.Stdout, lost}),
+		tea.WithContext(ctx), tea.WithFPS(framesPerS), tea.WithFilter(filter), tea.WithColorProfile(colorprofile.ANSI256),
+		tea.WithInput(watchedFile{os.Stdin, lost}), tea.WithOutput(c.outlet), tea.WithWindowSize(size.Width, size.Height),
 	}, m.opt.Tea...)
 }
 

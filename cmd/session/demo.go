@@ -36,7 +36,7 @@ const (
 
 // demo writes a replayed stream into a temporary run folder.
 type demo struct {
-	dir     string // removed by close
+	folder  demoFolder // removed by close
 	run     string
 	now     func() time.Time
 	player  *player
@@ -68,11 +68,11 @@ func newDemo(o DemoOptions) (*demo, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot replay %s: %w", o.Recording, err)
 	}
-	dir, err := os.MkdirTemp("", "opprof-demo-")
+	folder, err := newDemoFolder(os.TempDir())
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the demo's run folder: %w", err)
 	}
-	d := &demo{dir: dir, run: filepath.Join(dir, "demo-"+o.Recording), now: o.Now, orders: make(chan order), ended: make(chan struct{})}
+	d := &demo{folder: folder, run: filepath.Join(folder.path, "demo-"+o.Recording), now: o.Now, orders: make(chan order), ended: make(chan struct{})}
 	d.traces = newLandings(o.Recording, d.run, r, o.Speed, o.Now)
 	err = d.begin(r, o.Speed)
 	if err == nil {
@@ -231,5 +231,5 @@ func (d *demo) close() {
 	if d.log != nil {
 		_ = d.log.file.Close()
 	}
-	_ = os.RemoveAll(d.dir)
+	d.folder.remove()
 }

@@ -159,8 +159,8 @@ func TestDemoWritesAtTheRecordedPace(t *testing.T) {
 			t.Errorf("the newest step was submitted %d ns from now", ahead)
 		}
 		d.close()
-		if _, err := os.Stat(d.dir); !os.IsNotExist(err) {
-			t.Errorf("the demo left %s behind (%v)", d.dir, err)
+		if _, err := os.Stat(d.folder.path); !os.IsNotExist(err) {
+			t.Errorf("the demo left %s behind (%v)", d.folder.path, err)
 		}
 	})
 }

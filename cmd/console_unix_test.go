@@ -1,0 +1,58 @@
+package cmd
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+	"golang.org/x/sys/unix"
+)
+
+// foreground is the process group that the terminal belongs to.
+func foreground(tty *os.File) (int, error) { return unix.IoctlGetInt(int(tty.Fd()), unix.TIOCGPGRP) }
+
+func modes(tty *os.File) (*term.State, error) { return term.GetState(tty.Fd()) }
+
+func setModes(tty *os.File, s *term.State) error { return term.Restore(tty.Fd(), s) }
+
+// waitFull waits until a terminal takes no more output, and a while longer.
+func waitFull(t *testing.T, tty *os.File) {
+	t.Helper()
+	begin := time.Now()
+	for full := 0; full < 10; {
+		room := []unix.PollFd{{Fd: int32(tty.Fd()), Events: unix.POLLOUT}}
+		if _, err := unix.Poll(room, 0); err != nil && err != unix.EINTR {
+			t.Fatal(err)
+		}
+		if full++; room[0].Revents&unix.POLLOUT != 0 {
+			full = 0
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("the terminal takes output for ever")
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+// peakBytes is the most memory that a process ever had.
+func peakBytes(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if kb, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(kb), "kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatal("no peak")
+	return 0
+}
