@@ -11,7 +11,8 @@ done_mark=$dir/.complete-$version
 python=$dir/bin/python
 
 mkdir -p "$dir"
-exec 9>"$dir/.lock"
+# Not $dir/.lock: that is uv's own lock on the environment, for which it would wait.
+exec 9>"$dir/.opprof-install.lock"
 flock 9
 if [[ -e $done_mark ]]; then
 	exit 0
