@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -48,7 +47,7 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 	dir := absolutePath(run.Root)
 	stand, err := supervisor.Stand(dir)
 	if err != nil && !errors.Is(err, supervisor.ErrNoJournal) {
-		_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
+		env.note(err)
 	}
 	switch {
 	case err == nil && !stand.Open:
@@ -60,7 +59,7 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 	if o.readOnly {
 		client = reach(ctx, dir, true)
 	} else if client, _, err = env.command(ctx, arg); err != nil {
-		_, _ = fmt.Fprintf(env.Stderr, "note: %v\n", err)
+		env.note(err)
 	}
 	if client == nil {
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)

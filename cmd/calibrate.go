@@ -109,7 +109,7 @@ func (e *Env) loadWindows(ctx context.Context, arg string, rules *family.Rules) 
 		return nil, err
 	}
 	for _, f := range c.Failed {
-		if _, err := fmt.Fprintf(e.Stderr, "opprof: %s is left out: %v\n", f.Path, f.Err); err != nil {
+		if err := printf(e.Stderr, "opprof: %s is left out: %v\n", f.Path, f.Err); err != nil {
 			return nil, err
 		}
 	}

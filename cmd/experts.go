@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opprof/engine/regular"
 	"opprof/engine/unit"
 	"opprof/traces/experts"
 )
@@ -116,7 +117,7 @@ func (o *expertsOptions) place(l *experts.Load) (*experts.Placement, error) {
 	switch {
 	case fromFile:
 		var text []byte
-		if text, err = os.ReadFile(o.placement); err != nil {
+		if text, err = regular.Read(o.placement, settingsMax); err != nil {
 			return nil, WithCode(fmt.Errorf("cannot read placement: %w", err), ExitUsage)
 		}
 		p, err = experts.ParsePlacement(o.placement, text, n, l.Layers)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -174,6 +175,26 @@ func TestTwoBuildersAtOnce(t *testing.T) {
 	if list(t, dir) != "s.jsonl.opidx" {
 		t.Errorf("files %s", list(t, dir))
 	}
+}
+
+// A named pipe that took the index's name is not waited for; the index takes its place.
+func TestAPipeIsNoIndex(t *testing.T) {
+	data := large(t)
+	k := newKeeping(t, t.TempDir(), data, int64(len(data)))
+	if err := syscall.Mkfifo(k.Stream+Extension, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Keep(t.Context(), k.Keeping); err != nil {
+		t.Fatal(err)
+	}
+	if len(k.notes) != 1 || !strings.Contains(k.notes[0], "a named pipe") {
+		t.Errorf("notes %q", k.notes)
+	}
+	x, err := Load(k.Stream+Extension, bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Close()
 }
 
 func TestABadIndexIsBuiltAgain(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 )
 
@@ -68,7 +69,7 @@ func newWriter(paths []string) (*writer, error) {
 // writers do the work twice.
 func lock(path string) (*os.File, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, rundir.FileMode)
+		f, err := regular.OpenFile(path, os.O_RDWR|os.O_CREATE, rundir.FileMode)
 		if err != nil {
 			return nil, err
 		}
