@@ -13,8 +13,8 @@ import (
 	"testing"
 
 	"opprof/cmd/session"
-	"opprof/engine/store"
 	"opprof/engine/control"
+	"opprof/engine/store"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documents and goldens")

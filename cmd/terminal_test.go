@@ -221,7 +221,7 @@ func TestColoursOfTheTerminal(t *testing.T) {
 // TestDumbTerminal: a terminal that cannot move its cursor gets a summary without any sequence.
 func TestDumbTerminal(t *testing.T) {
 	x := startCommand(t, 100, 30, []string{"TERM=dumb"}, "opprof", "demo")
-	x.await("the summary", func(s string) bool { return strings.Contains(s, "state") })
+	x.await("the summary", func(s string) bool { return strings.Contains(s, "share of known") })
 	if code := x.ended(); code != int(ExitOK) {
 		t.Errorf("exit %d", code)
 	}
