@@ -111,6 +111,7 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 		return err
 	}
 	if !o.detach && env.interactive() {
+		o.screen.launched = true
 		return openControlled(ctx, env, &o.screen, newHeld(p.dir, client, false))
 	}
 	defer client.Close()

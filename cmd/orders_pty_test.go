@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
+	"opprof/engine/journal"
+	"opprof/engine/rundir"
 	"opprof/engine/supervisor/fakeserver"
 )
 
@@ -28,7 +32,6 @@ func TestAWalkFromLaunchToAttach(t *testing.T) {
 	x.await("the start", says("starting", "✓ configuring", "► loading weights", "what the server said"))
 	x.await("a step", func(s string) bool { return full(s) && strings.Contains(s, "● busy") })
 	x.press("w")
-	x.await("the order", says("window 1 armed"))
 	x.await("its end", says("window 1 verified: steps"))
 	x.press("2")
 	x.await("the window", says("1  ✓ verified", "1 of 1"))
@@ -62,9 +65,9 @@ func TestAWalkFromLaunchToAttach(t *testing.T) {
 	z := startCommand(t, 120, 40, l.environ, "opprof", "attach", "latest")
 	z.await("the run again", func(s string) bool { return full(s) && strings.Contains(s, "● busy") })
 	z.press("4\x18")
-	z.await("the question", says("Stop ", "[ No (n) ]"))
+	z.await("the question", says("Stop ", "[►No (n) ]"))
 	z.await("an answer", func(s string) bool {
-		if strings.Contains(s, "[ No (n) ]") {
+		if strings.Contains(s, "[►No (n) ]") {
 			z.press("y") // what comes too early is not read
 		}
 		return strings.Contains(s, "stopped: ordered by a client")
@@ -84,4 +87,51 @@ func TestAStartThatFailsShowsTheCause(t *testing.T) {
 	x.await("the cause", says("ValueError: No available", "gpu_memory_utilization"))
 	x.press("q")
 	x.ended()
+}
+
+// supervisorPID is the process of the run's newest supervisor, by its journal.
+func (l *launched) supervisorPID() int {
+	l.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(filepath.Dir(l.config), "runs", "*", rundir.JournalName))
+	if err != nil || len(paths) != 1 {
+		l.t.Fatalf("journals: %v (%v)", paths, err)
+	}
+	found, err := journal.Read(paths[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var started struct {
+		PID int `json:"pid"`
+	}
+	for _, e := range found.Entries {
+		if e.Event != "supervisor_started" {
+			continue
+		}
+		if err := e.Decode(&started); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	if started.PID <= 0 {
+		l.t.Fatal("no supervisor in the journal")
+	}
+	return started.PID
+}
+
+// TestAScreenOutlivesItsSupervisor: it says that there is none, and finds the one that takes the run over.
+func TestAScreenOutlivesItsSupervisor(t *testing.T) {
+	l := newLaunched(t)
+	x := startCommand(t, 140, 40, l.environ, "opprof", "launch", "-c", l.config)
+	x.await("a step", func(s string) bool { return full(s) && strings.Contains(s, "● busy") })
+	if err := syscall.Kill(l.supervisorPID(), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	x.await("that nobody supervises", says(" no supervisor "))
+	l.expect("window", "window", "arm", "latest", "--wait") // takes the run over
+	x.await("the next supervisor", func(s string) bool { return !strings.Contains(s, " no supervisor ") && strings.Contains(s, "● busy") })
+	x.press("w")
+	x.await("its end", says("window 2 verified"))
+	x.press("q")
+	if code := x.ended(); code != 0 {
+		t.Errorf("launch ended with %d", code)
+	}
 }

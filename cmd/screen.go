@@ -29,6 +29,7 @@ type screenOptions struct {
 	preferences *preferenceFlags
 	from        origin // of the preferences in force
 	control     *held  // the run's supervisor; nil when it has none
+	launched    bool   // the screen tells of the start first, whatever page was left the last time
 }
 
 const (
@@ -236,6 +237,9 @@ func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, 
 	state, note := loadState(path)
 	if note != nil {
 		log.Warn("starting as at first", "error", note)
+	}
+	if o.launched {
+		state.Page = ""
 	}
 	options := tui.Options{
 		Theme:   theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},

@@ -61,6 +61,9 @@ func (f *armForm) draw(g *chart.Grid) {
 // drawKinds draws the choice of the kind; where all have no room, the chosen one alone.
 func (f *armForm) drawKinds(g *chart.Grid) {
 	g.Text(0, 0, formNames, "start", theme.RoleDim)
+	if f.focus == 0 {
+		g.Set(formNames-1, 0, g.Glyphs.Play, theme.RoleKey)
+	}
 	all := 0
 	for _, k := range armKinds() {
 		all += utf8.RuneCountInString(k.name) + 3
@@ -89,6 +92,7 @@ func (f *armForm) drawField(g *chart.Grid, name armField, focus bool) {
 	role := theme.RoleDim
 	if focus {
 		role = theme.RoleKey
+		g.Set(formNames-1, 0, g.Glyphs.Play, theme.RoleKey)
 	}
 	g.Text(0, 0, formNames, string(name), role)
 	w := figureWide
@@ -248,7 +252,7 @@ func (f *armForm) help() []query.Field {
 func drawFieldHelp(g *chart.Grid, y int, list []query.Field) {
 	const names, units = 24, 10
 	for _, fd := range list {
-		g.Text(0, y, names, fd.Name, theme.RoleKey)
+		g.Text(0, y, names-1, fd.Name, theme.RoleKey)
 		g.Text(names, y, units, fd.Unit, theme.RoleAccent)
 		text := fd.Text
 		if fd.May {

@@ -151,8 +151,8 @@ func (m *Model) controlled(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	nowNS := m.opt.Now().UnixNano()
 	switch msg := msg.(type) {
 	case statusMsg:
-		for _, told := range m.link.heard(msg, nowNS) {
-			m.say(told)
+		if told := m.link.heard(msg, nowNS); len(told) > 0 {
+			m.say(strings.Join(told, "   "))
 		}
 		m.share()
 		m.stale = true

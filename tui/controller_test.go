@@ -188,7 +188,7 @@ func TestStopping(t *testing.T) {
 			s.size(120, 40)
 			s.tick(0)
 			s.keys("3", "ctrl+x")
-			if got := s.plain(); !strings.Contains(got, "Stop h200-tp2?") || !strings.Contains(got, "[ No (n) ]") {
+			if got := s.plain(); !strings.Contains(got, "Stop h200-tp2?") || !strings.Contains(got, "[►No (n) ]") {
 				t.Fatalf("no question:\n%s", got)
 			}
 			s.clock.at = s.clock.at.Add(tt.wait)

@@ -88,11 +88,12 @@ func (q *question) draw(g *chart.Grid) {
 	}
 	y, x := inside.H()-1, 0
 	for i, label := range []string{q.no, q.yes} {
-		role, attr := theme.RoleText, theme.Attr(0)
+		role, attr, mark := theme.RoleText, theme.Attr(0), ' '
 		if (i == 1) == q.chosen {
+			mark = inside.Glyphs.Play
 			role, attr = theme.RoleSelected, theme.Bold|theme.Reverse
 		}
-		text := "[ " + label + " ]"
+		text := "[" + string(mark) + label + " ]"
 		inside.TextAttr(x, y, inside.W()-x, text, role, attr)
 		x += utf8.RuneCountInString(text) + 2
 	}
@@ -112,7 +113,7 @@ func stopFacts(s *panel.Supervised, newest *store.Frame) []string {
 	var facts []string
 	if newest != nil && newest.Now.Known {
 		if n := newest.Now.Queues; n.Running+n.Waiting > 0 && s.State != control.Idle {
-			facts = append(facts, unit.Count(n.Running)+" requests run and "+unit.Count(n.Waiting)+" wait: they may finish within the server's shutdown timeout, then it is killed")
+			facts = append(facts, "requests: "+unit.Count(n.Running)+" running, "+unit.Count(n.Waiting)+" waiting; they may finish within the server's shutdown timeout, then it is killed")
 		} else {
 			facts = append(facts, "no request runs")
 		}

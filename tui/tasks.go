@@ -78,12 +78,16 @@ func (t *tasks) became(s *control.Status) {
 	case control.Stalled:
 		x.state = taskFailed
 	case control.Dead:
-		if !(&panel.Supervised{Status: *s}).Clean() {
-			x.state = taskFailed
+		x.state = taskFailed
+		if clean(s) {
+			x.what, x.state = "server stopped", taskDone
 		}
 	}
 	t.add(x)
 }
+
+// clean reports whether a server that is gone was told to go.
+func clean(s *control.Status) bool { return (&panel.Supervised{Status: *s}).Clean() }
 
 // serving are the states between which a healthy server changes all the time.
 func serving(state string) bool {
@@ -133,6 +137,8 @@ func becameText(before, now *control.Status) string {
 		return "the server is ready after " + unit.Duration(max(0, now.SinceNS-before.SinceNS))
 	case serving(now.State) || now.State == control.Starting:
 		return ""
+	case clean(now):
+		return "the server is " + now.Reason
 	case now.Reason != "":
 		return "the server is " + now.State + ": " + now.Reason
 	}
@@ -144,8 +150,6 @@ func turnedText(w *control.Window) string {
 	text := windowName(w.N) + " " + w.State
 	s := panel.Supervised{}
 	switch w.State {
-	case control.WindowRecording:
-		return text
 	case control.WindowVerified, control.WindowIncomplete, control.WindowFailed, control.WindowCancelled:
 		if more := s.WindowText(w); more != "" {
 			text += ": " + more
@@ -189,7 +193,7 @@ func (t *tasks) whoArmed(w *control.Window) string {
 	case t.mine[w.N]:
 		return here
 	case w.ArmedNS <= t.sinceNS:
-		return "before this screen"
+		return "another screen, before"
 	}
 	return "another client"
 }
