@@ -14,6 +14,7 @@ import (
 
 	"opprof/engine/alert"
 	"opprof/engine/regular"
+	"opprof/engine/serverconf"
 	"opprof/tui/theme"
 )
 
@@ -285,7 +286,7 @@ func lineOf(text, key string) int {
 func nearestKey(key string) string {
 	best, distance := "", 3
 	for _, s := range settings() {
-		if d := editDistance(key, s.key); d < distance {
+		if d := serverconf.EditDistance(key, s.key); d < distance {
 			best, distance = s.key, d
 		}
 	}
@@ -293,24 +294,4 @@ func nearestKey(key string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// editDistance counts the insertions, deletions and replacements between two short words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }

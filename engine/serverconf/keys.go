@@ -51,7 +51,7 @@ func nearest(key toml.Key, known map[string]bool) string {
 	for _, k := range slices.Sorted(maps.Keys(known)) {
 		at := strings.Split(k, ".")
 		last := at[len(at)-1]
-		d := edits(name, last)
+		d := EditDistance(name, last)
 		if strings.HasPrefix(last, name) && len(name) > 2 {
 			d = min(d, 1)
 		}
@@ -93,8 +93,9 @@ func addKeys(into map[string]bool, prefix string, t reflect.Type) {
 	}
 }
 
-// edits counts the insertions, deletions and replacements between two short words.
-func edits(a, b string) int {
+// EditDistance counts the insertions, deletions and replacements between two short words: how a misspelled key is told from the one that was
+// meant.
+func EditDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
