@@ -11,6 +11,8 @@ const PageWarnings layout.ID = "warnings"
 // frameDefinitions are the figures around the panels: the rest of the header, the line of the pages, the line over the whole run.
 func frameDefinitions() []Definition {
 	return []Definition{
+		{layout.Header, "server", "", "the run's supervisor", "Of a launched run the state is its supervisor's: starting with the phase of the log, ready before the first step, busy, idle, stalled when work exists and no step completes or /health does not answer, stopping, and dead with the reason. no supervisor: it was killed; what is said is its last word."},
+		{layout.Header, "window", "", "the run's supervisor", "The profiler window that is starting, recording or flushing; else the next one that is armed, with the steps or the time until it starts. +2: so many more wait."},
 		{layout.Header, "restarts", "jumps back", "step_index", "How often the step index went back inside one stream: another server wrote on."},
 		{layout.Header, "warnings", "warnings", "the rules of the list of warnings", "Warnings that hold at the newest step; those that are over are counted as past. ! lists both."},
 		{layout.Header, "FROZEN … behind", "s", "time of the newest step - time of the step shown", "The reader has stopped the picture; the recording goes on."},
