@@ -69,7 +69,7 @@ var errQuit = errors.New("SIGQUIT")
 // taken, the write fails instead of ending the process, and the command ends in order. After the first SIGQUIT the next one ends the process
 // at once, with the stacks of whatever does not end.
 func notify(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithCancelCause(ctx)
+	quitting, end := context.WithCancelCause(ctx)
 	pipes, quit := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(pipes, syscall.SIGPIPE)
 	signal.Notify(quit, syscall.SIGQUIT)
@@ -78,10 +78,10 @@ func notify(ctx context.Context) (context.Context, context.CancelFunc) {
 		case <-quit:
 			signal.Reset(syscall.SIGQUIT)
 			end(errQuit)
-		case <-ctx.Done():
+		case <-quitting.Done():
 		}
 	}()
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := signal.NotifyContext(quitting, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	return ctx, func() {
 		stop()
 		end(nil)
