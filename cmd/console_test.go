@@ -193,7 +193,7 @@ func TestStalledTerminal(t *testing.T) {
 			c.out(x)
 			select {
 			case <-x.exited:
-			case <-time.After(20 * time.Second):
+			case <-time.After(90 * time.Second):
 				t.Fatal("the program does not end")
 			}
 			if code := x.ProcessState.ExitCode(); code != int(c.code) {

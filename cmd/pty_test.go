@@ -160,7 +160,7 @@ func (x *terminal) press(keys string) {
 // await returns the screen as soon as ok holds for it.
 func (x *terminal) await(what string, ok func(screen string) bool) string {
 	x.t.Helper()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(90 * time.Second)
 	defer limit.Stop()
 	for {
 		if screen := x.screen.text(); ok(screen) {
@@ -179,7 +179,7 @@ func (x *terminal) ended() int {
 	x.t.Helper()
 	select {
 	case <-x.exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(90 * time.Second):
 		x.t.Fatalf("the program did not end; the screen is\n%s", x.screen.text())
 	}
 	after, err := term.GetState(x.slave.Fd())

@@ -168,7 +168,7 @@ func TestLostTerminalWithoutSignal(t *testing.T) {
 	go func() { exited <- command.Wait() }()
 	select {
 	case <-exited:
-	case <-time.After(20 * time.Second):
+	case <-time.After(90 * time.Second):
 		_ = command.Process.Kill()
 		t.Fatal("the program goes on without a terminal")
 	}

@@ -103,7 +103,7 @@ func (t *terminal) bytesWritten() int {
 // await waits until the screen is as wanted, looking after each write.
 func (t *terminal) await(tb testing.TB, what string, ok func(screen string) bool) {
 	tb.Helper()
-	late := time.NewTimer(20 * time.Second)
+	late := time.NewTimer(90 * time.Second)
 	defer late.Stop()
 	for !ok(t.screen()) {
 		select {
@@ -197,7 +197,7 @@ func (p *program) end() error {
 	select {
 	case err := <-p.ended:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(90 * time.Second):
 		p.t.Fatal("the program does not end")
 	}
 	return nil
