@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,37 +52,71 @@ func (s *windowSource) Arm(context.Context) (string, error) {
 	return s.said, nil
 }
 
-// windowScreen shows the windows page of a recording.
-func windowScreen(t testing.TB, name, kind string, w, h int, opt Options, change func(*windowSource)) (*screen, *windowSource) {
+// windowRun is what tests of the windows page look at: a recording's steps and its traces, read.
+type windowRun struct {
+	store   *store.Store
+	catalog *catalog.Catalog
+	newest  time.Time
+}
+
+func newWindowRun(t testing.TB, name string) *windowRun {
 	t.Helper()
 	lines := recording(t, name, 0)
-	run := describe(kind)
-	run.ID = name
-	if strings.Contains(name, "tp2") {
-		run.TensorParallel = 2
-	}
-	src := &windowSource{fakeSource: &fakeSource{run: run, store: filled(lines)}}
-	src.catalog = catalog.New(catalog.Options{
+	r := &windowRun{store: filled(lines), newest: newestTime(lines)}
+	r.catalog = catalog.New(catalog.Options{
 		Traces: func() ([]string, error) {
 			return filepath.Glob(filepath.Join("..", "testdata", "traces", name, "*.zst"))
 		},
 		Streams: func() ([]string, error) {
 			return []string{filepath.Join("..", "testdata", "records", name+".jsonl.zst")}, nil
 		},
-		Markers: func() []store.Window { return src.store.Snapshot().Frame(store.Query{Columns: 1}).Windows },
-		Ranks:   func() int { return int(run.TensorParallel) }, Rules: family.Default,
+		Markers: func() []store.Window { return r.store.Snapshot().Frame(store.Query{Columns: 1}).Windows },
+		Ranks:   func() int { return ranksOf(name) }, Rules: family.Default,
 		Step: func(engine string, index int64) (join.Step, bool) {
-			sn := src.store.Snapshot()
+			sn := r.store.Snapshot()
 			at, ok := sn.AtStep(engine, index)
 			now := sn.Frame(store.Query{AtNS: at, SpanNS: 1, Columns: 1}).Now
 			return join.Step{Index: index, PrefillRequests: now.PrefillRequests, PrefillTokens: now.PrefillTokens, DecodeRequests: now.DecodeBatchSize,
 				DecodeTokens: now.DecodeTokens, Graph: now.Graph.Mode.String()}, ok
 		},
 	})
+	return r
+}
+
+func ranksOf(name string) int {
+	if strings.Contains(name, "tp2") {
+		return 2
+	}
+	return 1
+}
+
+// readRuns are read once for all tests that only look: reading the traces again for each picture takes most of the time.
+var readRuns sync.Map // by recording
+
+func readRun(t testing.TB, name string) *windowRun {
+	t.Helper()
+	load, _ := readRuns.LoadOrStore(name, sync.OnceValue(func() *windowRun { return newWindowRun(t, name) }))
+	return load.(func() *windowRun)()
+}
+
+// windowScreen shows the windows page of a recording.
+func windowScreen(t testing.TB, name, kind string, w, h int, opt Options, change func(*windowSource)) (*screen, *windowSource) {
+	t.Helper()
+	run := describe(kind)
+	run.ID = name
+	if n := ranksOf(name); n > 1 {
+		run.TensorParallel = int64(n)
+	}
+	read := readRun
+	if change != nil {
+		read = newWindowRun
+	}
+	r := read(t, name)
+	src := &windowSource{fakeSource: &fakeSource{run: run, store: r.store}, catalog: r.catalog}
 	if change != nil {
 		change(src)
 	}
-	s := newScreen(t, src, newestTime(lines), opt)
+	s := newScreen(t, src, r.newest, opt)
 	s.size(w, h)
 	s.tick(0)
 	s.keys("2")
