@@ -122,7 +122,8 @@ func TestKeepFollowsAGrowingStream(t *testing.T) {
 		k.mu.Lock()
 		k.size = size
 		k.mu.Unlock()
-		ticks <- time.Time{} // the pass before is over, this one begins
+		ticks <- time.Time{} // the pass before is over, one with this size begins
+		ticks <- time.Time{} // and is over too
 	}
 	resize(3 << 20)
 	resize(int64(len(data)))
