@@ -39,10 +39,10 @@ func ReadCSV(r io.Reader, name string) ([]Metric, error) {
 		if errors.Is(err, io.EOF) {
 			return metrics, nil
 		}
-		line, _ := in.FieldPos(0)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s: %w", name, err)
 		}
+		line, _ := in.FieldPos(0)
 		if metrics, err = addRow(metrics, row, at); err != nil {
 			return nil, fmt.Errorf("cannot read %s: line %d: %w", name, line, err)
 		}
