@@ -40,12 +40,7 @@ request), graph, bucket. Beyond what was seen the answer says so and has no inte
 		Example: `  opprof calibrate RUN
   opprof calibrate RUN --at decode=48,context=8192
   opprof calibrate --json RUN | jq '.sets[].busy_held_out.mean_pct'`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return nil
-			}
-			return WithHint(usageErrorf("%s takes at least one RUN", c.CommandPath()), c.CommandPath()+" --help")
-		},
+		Args:              atLeastOne("RUN"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args) },
 	}

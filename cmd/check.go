@@ -31,12 +31,7 @@ still runs) is only mentioned.
 PATH is a RUN as everywhere. ` + runArgument,
 		Example: `  opprof check RUN
   opprof check --json RUN      # one JSON object, for scripts`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return nil
-			}
-			return WithHint(usageErrorf("%s takes at least one PATH", c.CommandPath()), c.CommandPath()+" --help")
-		},
+		Args:              atLeastOne("PATH"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args) },
 	}

@@ -94,3 +94,13 @@ func exactly(names ...string) cobra.PositionalArgs {
 		return WithHint(usageErrorf("%s takes %s, got %d", c.CommandPath(), want, len(args)), c.CommandPath()+" --help")
 	}
 }
+
+// atLeastOne is the argument check of commands that take any number of a thing, but one.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return nil
+		}
+		return WithHint(usageErrorf("%s takes at least one %s", c.CommandPath(), name), c.CommandPath()+" --help")
+	}
+}

@@ -39,12 +39,7 @@ the ranks of a placement. Ids are logical: from before the server rebalances exp
 		Example: `  opprof experts RUN --experts 128
   opprof experts response.json --experts 128 --ep 4
   opprof experts --json RUN | jq '.by_layer[].max_over_mean'`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return nil
-			}
-			return WithHint(usageErrorf("%s takes at least one PATH", c.CommandPath()), c.CommandPath()+" --help")
-		},
+		Args: atLeastOne("PATH"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args) },
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object")

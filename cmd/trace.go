@@ -40,12 +40,7 @@ PATH is a trace (*.pt.trace.json or *.pt.trace.json.gz), a folder of traces, or 
 		Example: `  opprof trace RUN
   opprof trace kineto/ --top 30
   opprof trace --json RUN | jq '.windows[0].ranks[].families'`,
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return nil
-			}
-			return WithHint(usageErrorf("%s takes at least one PATH", c.CommandPath()), c.CommandPath()+" --help")
-		},
+		Args:              atLeastOne("PATH"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args) },
 	}
