@@ -24,11 +24,20 @@ type Fact struct {
 // Run is what is known of one run that ended. Nil is unknown.
 type Run struct {
 	plan.Run
-	Void   string // why the run cannot count, from the one who ran it; "" when nothing is known against it
-	Result *bench.Result
-	Layer1 *Layer1 // nil for a run without a recorder
-	CPU    *CPU
-	Checks []Check
+	Void    string // why the run cannot count, from the one who ran it; "" when nothing is known against it
+	Result  *bench.Result
+	Layer1  *Layer1 // nil for a run without a recorder
+	CPU     *CPU
+	Checks  []Check
+	Machine *Machine
+}
+
+// Machine is where a run took place. "" is unknown.
+type Machine struct {
+	Name   string `json:"name"` // of the host
+	GPU    string `json:"gpu"`  // names and how many
+	Driver string `json:"driver"`
+	Clocks string `json:"clocks"` // as the GPU had them during the run, with unit
 }
 
 // Layer1 is what the recorder of a run left.
