@@ -169,11 +169,7 @@ func costTable(r *calibrate.SetReport) section {
 		s.head = append(s.head, "sum of ranks")
 	}
 	for _, row := range r.Table {
-		bucket := "-"
-		if row.Bucket > 0 {
-			bucket = unit.Count(row.Bucket)
-		}
-		cells := []string{row.Graph, bucket, row.Decode, row.Prefill, row.Context, strconv.Itoa(row.Windows), strconv.Itoa(row.Steps),
+		cells := []string{row.Graph, bucketName(row.Bucket), row.Decode, row.Prefill, row.Context, strconv.Itoa(row.Windows), strconv.Itoa(row.Steps),
 			floatMS(row.BusyNS), floatMS(row.BusyMin), floatMS(row.BusyMax)}
 		for _, f := range families {
 			cells = append(cells, floatMS(row.FamilyNS[f]))
@@ -184,6 +180,14 @@ func costTable(r *calibrate.SetReport) section {
 		s.row(cells...)
 	}
 	return s
+}
+
+// bucketName is a captured size; "-" where no graph ran.
+func bucketName(tokens int64) string {
+	if tokens == 0 {
+		return "-"
+	}
+	return unit.Count(tokens)
 }
 
 func floatMS(ns float64) string { return ms(int64(math.Round(ns))) }
@@ -247,6 +251,12 @@ func answerSection(a *calibrate.Answer) section {
 	}
 	for _, n := range a.Notes {
 		s.note("%s", n)
+	}
+	if c := a.Cell; c != nil {
+		s.note("measured in such steps: %s to %s, mean %s, %s of %s (bucket %s, decode %s, prefill %s, context %s)", floatMS(c.BusyMin), floatMS(c.BusyMax), floatMS(c.BusyNS),
+			plural(int64(c.Steps), "step"), plural(int64(c.Windows), "window"), bucketName(c.Bucket), c.Decode, c.Prefill, c.Context)
+	} else {
+		s.note("no such step was measured: the table has no row for it")
 	}
 	for _, e := range append(slices.Clone(a.Families), a.Busy) {
 		s.row(e.Name, floatMS(e.NS), unit.Known(e.LowNS, floatMS), unit.Known(e.HighNS, floatMS))

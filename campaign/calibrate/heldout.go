@@ -76,14 +76,14 @@ func windowError(held []Sample, measured, predicted func(*Sample) float64) (Wind
 	return e, true
 }
 
-// minWindows are needed for an interval: two errors tell nothing about a third.
-const minWindows = 3
+// MinWindows are needed for an interval: two errors tell nothing about a third.
+const MinWindows = 3
 
 // Interval is the half-width, as a log ratio, that holds a further step of a further window with 95 %: errors of held-out windows about 0,
 // since what is known of a bias is known from too few windows to correct it, and the spread of steps within a window. ok is false for fewer
 // than three windows.
 func Interval(errors []WindowError) (half float64, ok bool) {
-	if len(errors) < minWindows {
+	if len(errors) < MinWindows {
 		return 0, false
 	}
 	var between, within float64

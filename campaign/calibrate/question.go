@@ -80,6 +80,7 @@ type Answer struct {
 	Notes    []string   `json:"notes"`   // what was assumed, and what lies outside
 	Families []Estimate `json:"families"`
 	Busy     Estimate   `json:"busy"` // of the rank with the most work
+	Cell     *Row       `json:"cell"` // of the table that the step belongs to: what was measured; null where nothing was
 }
 
 // Ask answers a question from the models of a set. Beyond what was seen there is an estimate and the reason why not to trust it, and no
@@ -103,9 +104,12 @@ func (c *Calibration) Ask(q Question) (Answer, error) {
 	if note != "" {
 		notes = append(notes, note)
 	}
-	out := Answer{Graph: x.Graph, Bucket: x.Bucket, Decode: x.Decode, Prefill: x.Prefill, Context: q.Context, Inside: c.hull.Holds(&x), Notes: notes}
-	if !out.Inside {
+	out := Answer{Graph: x.Graph, Bucket: x.Bucket, Decode: x.Decode, Prefill: x.Prefill, Context: q.Context, Inside: c.holds(&x), Notes: notes, Cell: c.cell(&x)}
+	switch n := len(c.Held.Busy); {
+	case !out.Inside:
 		out.Notes = append(out.Notes, c.outside(&x)...)
+	case n < MinWindows:
+		out.Notes = append(out.Notes, fmt.Sprintf("no interval: it needs %d windows that were held out, there are %d", MinWindows, n))
 	}
 	for f := range family.Count {
 		if c.Models[f].NS == [termCount]float64{} {
@@ -184,19 +188,52 @@ func (c *Calibration) bucket(x *Composition, asked float64) (note string, err er
 	return fmt.Sprintf("bucket %.0f: the smallest that was seen and holds the tokens", least), nil
 }
 
-// outside says in which quantity a step lies outside of those of its graph mode.
-func (c *Calibration) outside(x *Composition) []string {
-	var out []string
-	seen := c.Seen[x.Graph]
-	for _, q := range []struct {
-		name string
-		v    float64
-		r    Range
-	}{{"decode", x.Decode, seen.Decode}, {"prefill", x.Prefill, seen.Prefill}, {"context of all requests", x.Context, seen.Context}} {
-		if q.v < q.r.Min || q.v > q.r.Max {
-			out = append(out, fmt.Sprintf("%s %.0f: %.0f to %.0f were seen in graph mode %s", q.name, q.v, q.r.Min, q.r.Max, x.Graph))
+// holds reports whether a step lies within what was seen of its graph mode: in each quantity, and in all of them together.
+func (c *Calibration) holds(x *Composition) bool {
+	return len(c.beyond(x)) == 0 && c.hull.Holds(x)
+}
+
+// cell is the row of the table that a step belongs to; nil where no such step was seen.
+func (c *Calibration) cell(x *Composition) *Row {
+	want := cellOf(x)
+	for i := range c.Table {
+		if c.Table[i].Cell == want {
+			return &c.Table[i]
 		}
 	}
+	return nil
+}
+
+// beyond names the quantities that the hull does not know and that lie outside of those of the step's graph mode.
+func (c *Calibration) beyond(x *Composition) []string {
+	seen := c.Seen[x.Graph]
+	return outOf(x.Graph, seen.Requests.quantity("requests", x.Requests), seen.Bucket.quantity("tokens, padding included,", x.Work()))
+}
+
+// quantity is a figure of a question beside what was seen of it.
+type quantity struct {
+	name string
+	v    float64
+	r    Range
+}
+
+func (r Range) quantity(name string, v float64) quantity { return quantity{name, v, r} }
+
+func outOf(graph string, all ...quantity) []string {
+	var out []string
+	for _, q := range all {
+		if q.v < q.r.Min*(1-nearEdge) || q.v > q.r.Max*(1+nearEdge) {
+			out = append(out, fmt.Sprintf("%s %.0f: %.0f to %.0f were seen in graph mode %s", q.name, q.v, q.r.Min, q.r.Max, graph))
+		}
+	}
+	return out
+}
+
+// outside says in which quantity a step lies outside of those of its graph mode.
+func (c *Calibration) outside(x *Composition) []string {
+	seen := c.Seen[x.Graph]
+	out := outOf(x.Graph, seen.Decode.quantity("decode", x.Decode), seen.Prefill.quantity("prefill", x.Prefill), seen.Context.quantity("context of all requests", x.Context))
+	out = append(out, c.beyond(x)...)
 	if len(out) == 0 {
 		out = append(out, "each quantity was seen in graph mode "+x.Graph+", but not together")
 	}

@@ -85,6 +85,8 @@ func TestAnswers(t *testing.T) {
 		{Question{Decode: 40, Context: 100000, Graph: "FULL"}, "context of all requests 4000000"},
 		{Question{Decode: 40, Prefill: 3000, PrefillRequests: 1, Context: 2000, Graph: "NONE"}, "decode 40: 0 to 0 were seen in graph mode NONE"},
 		{Question{Decode: 500, Context: 2000, Graph: "FULL"}, "no bucket of this many tokens was seen"},
+		{Question{Decode: 40, Context: 2000, Graph: "FULL", Bucket: 4096}, "tokens, padding included, 4096: "},
+		{Question{Prefill: 2000, PrefillRequests: 300, Context: 7, Graph: "NONE"}, "requests 300: "},
 	} {
 		a, err := c.Ask(q.q)
 		if err != nil || a.Inside || a.Busy.LowNS != nil || a.Busy.NS <= 0 || !strings.Contains(strings.Join(a.Notes, "|"), q.note) || !strings.Contains(strings.Join(a.Notes, "|"), "no interval") {
@@ -98,6 +100,39 @@ func TestAnswers(t *testing.T) {
 		t.Error(err)
 	}
 	if a, err := c.Ask(Question{Prefill: 2000, PrefillRequests: 1, Context: 2000}); err != nil || a.Graph != "NONE" || a.Bucket != 2000 {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// What the table holds of a step stands beside the model's word, and what was never measured has no cell.
+func TestAnswersNameTheirCell(t *testing.T) {
+	set := server(3, 24, 0.02, 0.005)
+	c := New(set)
+	for i := range set.Samples {
+		x := &set.Samples[i].Composition
+		a, err := c.Ask(Question{Decode: x.Decode, Prefill: x.Prefill, PrefillRequests: x.Requests - x.Decode, Context: x.MeanContext(), Graph: x.Graph, Bucket: x.Bucket})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := cellOf(x)
+		if x.ContextMedian != contextBin(x.MeanContext()) {
+			continue // the median of the sample is of another bin than its mean
+		}
+		if a.Cell == nil || a.Cell.Cell != want || !(a.Cell.BusyMin <= set.Samples[i].BusyNS && set.Samples[i].BusyNS <= a.Cell.BusyMax) {
+			t.Fatalf("%+v: cell %+v", x, a.Cell)
+		}
+	}
+	if a, err := c.Ask(Question{Decode: 40, Context: 100000}); err != nil || a.Cell != nil {
+		t.Errorf("%+v, %v", a.Cell, err)
+	}
+}
+
+// An interval needs windows; without them the answer says so.
+func TestFewWindowsHaveNoInterval(t *testing.T) {
+	set := server(3, MinWindows-1, 0.02, 0.005)
+	x := set.Samples[0].Composition
+	a, err := New(set).Ask(Question{Decode: x.Decode, Prefill: x.Prefill, PrefillRequests: x.Requests - x.Decode, Context: x.MeanContext(), Graph: x.Graph})
+	if err != nil || a.Busy.LowNS != nil || !a.Inside || !strings.Contains(strings.Join(a.Notes, "|"), "it needs 3 windows") {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -12,6 +12,9 @@ type Seen struct {
 	Decode  Range `json:"decode"`
 	Prefill Range `json:"prefill"`
 	Context Range `json:"context"` // of all requests together, in tokens
+	// Requests are those in decode and in prefill; Bucket are tokens that the kernels ran for, padding included.
+	Requests Range `json:"requests"`
+	Bucket   Range `json:"bucket_tokens"`
 }
 
 // Calibration is what the windows of servers of one size teach.
@@ -20,20 +23,23 @@ type Calibration struct {
 	Models *Models
 	Held   *HeldOut
 	Seen   map[string]Seen // by graph mode
+	Table  []Row
 	hull   *Hull
 }
 
 // New calibrates by the samples of a set.
 func New(set *Set) *Calibration {
-	c := &Calibration{Set: set, Models: Fit(set.Samples), Held: NewHeldOut(set), Seen: map[string]Seen{}, hull: NewHull(set.Samples)}
+	c := &Calibration{Set: set, Models: Fit(set.Samples), Held: NewHeldOut(set), Seen: map[string]Seen{}, Table: NewTable(set.Samples), hull: NewHull(set.Samples)}
 	for i := range set.Samples {
 		x := &set.Samples[i].Composition
 		s, ok := c.Seen[x.Graph]
 		if !ok {
-			s = Seen{Decode: Range{x.Decode, x.Decode}, Prefill: Range{x.Prefill, x.Prefill}, Context: Range{x.Context, x.Context}}
+			at := func(v float64) Range { return Range{v, v} }
+			s = Seen{Decode: at(x.Decode), Prefill: at(x.Prefill), Context: at(x.Context), Requests: at(x.Requests), Bucket: at(x.Work())}
 		}
 		s.Steps++
 		s.Decode, s.Prefill, s.Context = s.Decode.with(x.Decode), s.Prefill.with(x.Prefill), s.Context.with(x.Context)
+		s.Requests, s.Bucket = s.Requests.with(x.Requests), s.Bucket.with(x.Work())
 		c.Seen[x.Graph] = s
 	}
 	return c
@@ -102,14 +108,7 @@ func NewReport(sets []Set, left LeftOut, q *Question) Report {
 	out := Report{Schema: 1, LeftOut: left, Sets: []SetReport{}}
 	for i := range sets {
 		c := New(&sets[i])
-		r := SetReport{Ranks: sets[i].Ranks, Windows: sets[i].Windows, Steps: len(sets[i].Samples), Seen: c.Seen, Table: NewTable(sets[i].Samples), Busy: errorReport(c.Held.Busy)}
-		held, missing := TableErrors(&sets[i])
-		r.TableHeld, r.TableMissing = errorReport(held), missing
-		for f := range family.Count {
-			if c.Models[f].NS != [termCount]float64{} {
-				r.Models = append(r.Models, c.model(f))
-			}
-		}
+		r := c.Report()
 		if q != nil {
 			a, err := c.Ask(*q)
 			if err != nil {
@@ -121,6 +120,19 @@ func NewReport(sets []Set, left LeftOut, q *Question) Report {
 		out.Sets = append(out.Sets, r)
 	}
 	return out
+}
+
+// Report is the calibration without a question.
+func (c *Calibration) Report() SetReport {
+	r := SetReport{Ranks: c.Set.Ranks, Windows: c.Set.Windows, Steps: len(c.Set.Samples), Seen: c.Seen, Table: c.Table, Models: []ModelReport{}, Busy: errorReport(c.Held.Busy)}
+	held, missing := TableErrors(c.Set)
+	r.TableHeld, r.TableMissing = errorReport(held), missing
+	for f := range family.Count {
+		if c.Models[f].NS != [termCount]float64{} {
+			r.Models = append(r.Models, c.model(f))
+		}
+	}
+	return r
 }
 
 func (c *Calibration) model(f family.Family) ModelReport {

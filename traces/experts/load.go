@@ -69,6 +69,46 @@ func (l *Load) Add(a *Array) error {
 	return nil
 }
 
+// Merge adds what another load counted. An error leaves the load as it was.
+func (l *Load) Merge(o *Load) error {
+	switch {
+	case o.Arrays == 0:
+		return nil
+	case l.Layers != 0 && (o.Layers != l.Layers || o.TopK != l.TopK):
+		return fmt.Errorf("%w: %d layers of %d experts a token, the arrays before have %d of %d", ErrShape, o.Layers, o.TopK, l.Layers, l.TopK)
+	}
+	if l.Layers == 0 {
+		l.Layers, l.TopK = o.Layers, o.TopK
+		l.Counts, l.Rows, l.ZeroRows = make([][]int64, o.Layers), make([]int64, o.Layers), make([]int64, o.Layers)
+	}
+	for i := range o.Counts {
+		if n := len(o.Counts[i]) - len(l.Counts[i]); n > 0 {
+			l.Counts[i] = append(l.Counts[i], make([]int64, n)...)
+		}
+		for e, c := range o.Counts[i] {
+			l.Counts[i][e] += c
+		}
+		l.Rows[i] += o.Rows[i]
+		l.ZeroRows[i] += o.ZeroRows[i]
+	}
+	l.Arrays += o.Arrays
+	l.Tokens += o.Tokens
+	l.RepeatedRows += o.RepeatedRows
+	l.OutOfRange += o.OutOfRange
+	l.ZeroTokens += o.ZeroTokens
+	return nil
+}
+
+// Of is the same load of a model with so many experts a layer, which was not known when it was counted. An error says that more were seen.
+func (l *Load) Of(experts int) (*Load, error) {
+	if n, _ := l.Experts(); experts < n || experts > MaxExperts {
+		return nil, fmt.Errorf("%d experts: expected %d, the largest id that was seen and one, to %d", experts, n, MaxExperts)
+	}
+	out := *l
+	out.experts = experts
+	return &out, nil
+}
+
 // addRow counts the choices of one token in one layer, and reports whether they are all zero.
 func (l *Load) addRow(layer int, row []int64) (zero bool) {
 	zero = true
@@ -125,7 +165,9 @@ func (l *Load) Experts() (n int, given bool) {
 // Layer are the choices of a layer, one for each expert.
 func (l *Load) Layer(layer int) []int64 {
 	n, _ := l.Experts()
-	return append(make([]int64, 0, n), append(l.Counts[layer], make([]int64, n-len(l.Counts[layer]))...)...)
+	out := make([]int64, n)
+	copy(out, l.Counts[layer])
+	return out
 }
 
 // All are the choices of all layers together. Experts of two layers share no weights: what is uneven here is uneven in most layers alike.
