@@ -20,7 +20,7 @@ import (
 // the reader has left the newest step.
 type board struct {
 	ctx    context.Context
-	source Source
+	source StepSource
 	now    func() time.Time
 	zone   *time.Location
 	live   bool // the run may grow
@@ -68,7 +68,7 @@ type drawnAs struct {
 	rect   chart.Rect
 }
 
-func newBoard(ctx context.Context, source Source, run rundir.Description, opt Options) *board {
+func newBoard(ctx context.Context, source StepSource, run rundir.Description, opt Options) *board {
 	b := &board{
 		ctx: ctx, source: source, now: opt.Now, zone: opt.Zone, live: run.Kind != "finished", panels: panel.All(), focus: layout.Period,
 		drawn: map[layout.ID]drawnAs{}, renders: map[layout.ID]int{},

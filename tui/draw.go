@@ -16,6 +16,9 @@ import (
 // View returns the screen. It is the same string as long as nothing changed, so that nothing is written to the terminal, and as long as the
 // terminal is still busy with an earlier one.
 func (m *Model) View() tea.View {
+	if m.above != nil {
+		return m.above.View()
+	}
 	if m.stale && !m.opt.behind() {
 		m.stale = false
 		m.view = tea.NewView(m.draw())
@@ -46,7 +49,11 @@ func (m *Model) draw() string {
 	} else {
 		m.page().draw(g)
 	}
-	panel.Header(g.Row(0), m.status())
+	if p, ok := m.page().(headed); ok {
+		p.header(g.Row(0), m.status())
+	} else {
+		panel.Header(g.Row(0), m.status())
+	}
 	panel.Tabs(g.Row(1), m.position())
 	m.footer(g.Row(m.height - 1))
 	if m.overlay != nil {
@@ -118,7 +125,11 @@ func (m *Model) footer(g *chart.Grid) {
 	}
 	var hints []hint
 	for _, b := range m.opt.Keys.Footer(context, m.needs()) {
-		hints = append(hints, hint{b.Label(), b.Help})
+		h := hint{b.Label(), b.Help}
+		if b.ID == keys.Quit && m.leaving != bottom && m.overlay == nil {
+			h.help = "back"
+		}
+		hints = append(hints, h)
 	}
 	drawHints(g, hints)
 }

@@ -101,6 +101,15 @@ func fetch(ctx context.Context, source Source, w want) (picture, error) {
 	if from, ok := source.(AlertSource); ok {
 		p.warnings = from.Warnings()
 	}
+	if from, ok := source.(StepSource); ok {
+		if err := fetchSteps(ctx, from, w, &p); err != nil {
+			return p, err
+		}
+	}
+	return p, fetchServer(ctx, source, w, &p)
+}
+
+func fetchSteps(ctx context.Context, source StepSource, w want, p *picture) error {
 	for _, part := range []struct {
 		query *store.Query
 		into  **store.Frame
@@ -110,11 +119,11 @@ func fetch(ctx context.Context, source Source, w want) (picture, error) {
 		}
 		f, err := source.Frame(ctx, *part.query)
 		if err != nil {
-			return p, err
+			return err
 		}
 		*part.into = f
 	}
-	return p, fetchServer(ctx, source, w, &p)
+	return nil
 }
 
 // fetchServer asks for what does not come from the steps. What the source does not know is left out.

@@ -34,7 +34,7 @@ func (b *board) find(ev store.Event, forward bool) tea.Cmd {
 // jump asks a source where to go. It runs beside the event loop.
 type jump struct {
 	ctx    context.Context
-	source Source
+	source StepSource
 	engine string
 }
 

@@ -48,6 +48,12 @@ type Model struct {
 	notice  string
 	fade    int // ticks until the notice goes
 
+	above   *Model  // the screen that was opened from this one, and has all keys; nil when there is none
+	shelf   *shelf  // of all that were opened
+	screen  *Screen // what this one shows, when it lies above another one
+	leaving leaving
+	paused  bool // the ticks have stopped below a screen
+
 	grid  *chart.Grid
 	view  tea.View
 	stale bool // the view must be drawn again
@@ -62,14 +68,17 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, mouse: !opt.NoMouse, feed: feed{source: source}, stale: true}
+	m := &Model{opt: opt, ctx: ctx, cancel: cancel, theme: t, mouse: !opt.NoMouse, feed: feed{source: source}, shelf: &shelf{open: opt.Open}, stale: true}
 	m.link = link{to: opt.Control, readOnly: opt.ReadOnly}
 	for _, other := range theme.All() {
 		m.themes = append(m.themes, other.WithGlyphs(t.Glyphs))
 	}
 	run := source.Run()
 	m.run.Run = run
-	m.pages = append([]page{newBoard(ctx, source, run, opt)}, serverPages(ctx, source, run, opt)...)
+	if m.pages = pagesOf(ctx, source, run, opt); len(m.pages) == 0 {
+		cancel()
+		return nil, errNoPage
+	}
 	m.restore(opt.State)
 	if opt.Note != "" {
 		m.say(opt.Note)
@@ -79,8 +88,11 @@ func New(ctx context.Context, source Source, opt Options) (*Model, error) {
 
 // Init starts the ticks, asks the terminal what it can do, and pulls the first picture.
 func (m *Model) Init() tea.Cmd {
-	return tea.Batch(m.tick(), m.pull(), m.link.ask(m.ctx), m.querySync(), tea.RequestBackgroundColor)
+	return tea.Batch(m.begin(), m.querySync(), tea.RequestBackgroundColor)
 }
+
+// begin starts the ticks and pulls the first picture.
+func (m *Model) begin() tea.Cmd { return tea.Batch(m.tick(), m.pull(), m.link.ask(m.ctx)) }
 
 func (m *Model) tick() tea.Cmd {
 	return m.opt.Tick(tickEvery, func(t time.Time) tea.Msg { return TickMsg(t) })
@@ -88,9 +100,9 @@ func (m *Model) tick() tea.Cmd {
 
 func (m *Model) page() page { return m.pages[m.visible] }
 
-// pull asks for a new picture of the visible page. Before the terminal has told its size there is nothing to ask for.
+// pull asks for a new picture of the visible page. Before the terminal has told its size there is nothing to ask for, nor below a screen.
 func (m *Model) pull() tea.Cmd {
-	if m.width <= 0 {
+	if m.width <= 0 || m.above != nil {
 		return nil
 	}
 	w := m.wants()
@@ -101,8 +113,11 @@ func (m *Model) pull() tea.Cmd {
 	return cmd
 }
 
-// Update routes one message.
+// Update routes one message: to the screen above, when there is one and the message is for it, or to the parts of this one.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if cmd, ok := m.forward(msg); ok {
+		return m, cmd
+	}
 	switch msg := msg.(type) {
 	case TickMsg:
 		return m, m.ticked()
@@ -137,6 +152,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case promptMsg:
 		m.prompt, m.stale = msg.prompt, true
 		return m, nil
+	case openMsg:
+		return m, m.openRun(msg.path)
+	case openedMsg:
+		return m, m.opened(msg)
 	case momentMsg:
 		m.visible = 0
 		return m, tea.Batch(m.page().receive(m.placed(msg)), m.pull())
@@ -161,6 +180,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Model) ticked() tea.Cmd {
+	if m.above != nil {
+		m.paused = true
+		return nil
+	}
 	m.stale = true // the header tells times
 	if m.fade > 0 {
 		m.fade--

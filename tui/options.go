@@ -42,6 +42,7 @@ type Options struct {
 	Note     string        // shown at first in the footer
 	Control  Controller    // gives orders to the run's supervisor; nil when there is none
 	ReadOnly bool          // its orders would be refused
+	Open     Opener        // opens what is chosen on a list of runs; nil opens nothing
 	Log      *slog.Logger  // what went wrong, and when; nil is nowhere. Nothing is ever written to the screen
 
 	Now  func() time.Time                                             // nil is time.Now

@@ -39,6 +39,12 @@ type page interface {
 	copied() []string
 }
 
+// headed is a page whose first line is its own.
+type headed interface {
+	// header fills the first line of the screen.
+	header(g *chart.Grid, s panel.Status)
+}
+
 // noticeMsg is a short message for the footer.
 type noticeMsg string
 

@@ -20,7 +20,7 @@ import (
 // and one iteration over time. The panes look at one window, one rank and one iteration, which the cursors of the panes select.
 type windowsPage struct {
 	ctx    context.Context
-	source Source
+	source StepSource
 	now    func() time.Time
 	zone   *time.Location
 	live   bool
@@ -69,7 +69,7 @@ const (
 // kernelKey names a kernel whatever window is looked at.
 type kernelKey struct{ name, role string }
 
-func newWindowsPage(ctx context.Context, source Source, live bool, opt Options) *windowsPage {
+func newWindowsPage(ctx context.Context, source StepSource, live bool, opt Options) *windowsPage {
 	return &windowsPage{ctx: ctx, source: source, now: opt.Now, zone: opt.Zone, live: live, sort: -1, slowest: true, at: place{iteration: -1}}
 }
 

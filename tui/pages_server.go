@@ -23,8 +23,9 @@ type momentMsg struct {
 func serverPages(ctx context.Context, source Source, run rundir.Description, opt Options) []page {
 	var pages []page
 	live := run.Kind != "finished"
-	if _, ok := source.(WindowSource); ok {
-		pages = append(pages, newWindowsPage(ctx, source, live, opt))
+	steps, ok := source.(StepSource)
+	if _, windows := source.(WindowSource); ok && windows {
+		pages = append(pages, newWindowsPage(ctx, steps, live, opt))
 	}
 	if from, ok := source.(LogSource); ok {
 		pages = append(pages, newLogPage(ctx, from, live, opt))

@@ -17,7 +17,7 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 	key := msg.String()
 	if !layout.Fits(m.width, m.height) {
 		if b, ok := m.opt.Keys.Match(keys.ContextAny, key); ok && (b.ID == keys.Quit || b.ID == keys.ForceQuit) {
-			return m.quit()
+			return m.leave(b.ID)
 		}
 		return nil
 	}
@@ -50,7 +50,7 @@ func (m *Model) pressed(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 	switch b.ID {
 	case keys.Quit, keys.ForceQuit:
-		return m.quit()
+		return m.leave(b.ID)
 	case keys.Suspend:
 		return tea.Suspend
 	case keys.Help:
@@ -93,9 +93,23 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 	return nil
 }
 
+// leave goes back to the screen that this one was opened from, or ends the program.
+func (m *Model) leave(id keys.ID) tea.Cmd {
+	if id == keys.Quit && m.leaving != bottom {
+		m.cancel()
+		m.leaving = back
+		return nil
+	}
+	return m.quit()
+}
+
 // quit ends the program; questions that are still out are called off.
 func (m *Model) quit() tea.Cmd {
 	m.cancel()
+	if m.leaving != bottom {
+		m.leaving = out
+		return nil
+	}
 	return tea.Quit
 }
 

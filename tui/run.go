@@ -37,6 +37,7 @@ func Run(ctx context.Context, source Source, opt Options) error {
 		c.outlet.end()
 		return err
 	}
+	defer m.shelf.close(m.opt.Log)
 	defer m.cancel()
 	if m.opt.Keep != nil {
 		defer func() { m.opt.Keep(m.state()) }()

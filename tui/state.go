@@ -38,7 +38,11 @@ func (m *Model) restore(s State) {
 
 // state is what has been chosen by now.
 func (m *Model) state() State {
-	s := State{Page: m.page().name(), Mouse: "off"}
+	if m.above != nil {
+		return m.above.state()
+	}
+	s := m.opt.State // a list of runs keeps what is chosen for a run
+	s.Theme, s.Mouse = "", "off"
 	if m.mouse {
 		s.Mouse = "on"
 	}
@@ -47,6 +51,7 @@ func (m *Model) state() State {
 	}
 	for _, p := range m.pages {
 		if b, ok := p.(*board); ok {
+			s.Page = m.page().name()
 			b.remember(&s)
 		}
 	}

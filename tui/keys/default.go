@@ -89,7 +89,7 @@ func in(c ...Context) []Context { return c }
 func program() []Binding {
 	everywhere := in(ContextAny)
 	return []Binding{
-		{ID: Quit, Keys: []string{"q"}, Help: "quit", Long: "leave the program; a run that it only watches goes on", Group: GroupProgram, Contexts: everywhere, Footer: 99},
+		{ID: Quit, Keys: []string{"q"}, Help: "quit", Long: "leave the program, or go back to the list that a run was opened from; a run that is only watched goes on", Group: GroupProgram, Contexts: everywhere, Footer: 99},
 		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion)},
 		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion)},
 		{ID: Help, Keys: []string{"?", "f1"}, Show: "?", Help: "all keys", Long: "show or hide all keys", Group: GroupProgram, Contexts: everywhere, Footer: 98},
