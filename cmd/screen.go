@@ -233,15 +233,24 @@ func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *s
 }
 
 func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, log *slog.Logger, s *session.Session) error {
+	options := o.options(env, p, log)
+	if o.launched {
+		options.State.Page = ""
+	}
+	if o.control != nil {
+		options.Control, options.ReadOnly = o.control, o.control.readOnly
+	}
+	return screenEnded(tui.Run(ctx, s, options), log)
+}
+
+// options are those of every screen.
+func (o *screenOptions) options(env *Env, p *preferences, log *slog.Logger) tui.Options {
 	path := env.statePath()
 	state, note := loadState(path)
 	if note != nil {
 		log.Warn("starting as at first", "error", note)
 	}
-	if o.launched {
-		state.Page = ""
-	}
-	options := tui.Options{
+	return tui.Options{
 		Theme:   theme.Prefs{Theme: p.theme, Color: p.color, Glyphs: p.glyphs},
 		Env:     env.Getenv,
 		Zone:    p.location(),
@@ -258,10 +267,10 @@ func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, 
 			}
 		},
 	}
-	if o.control != nil {
-		options.Control, options.ReadOnly = o.control, o.control.readOnly
-	}
-	err := tui.Run(ctx, s, options)
+}
+
+// screenEnded is why a screen has ended, with the exit code.
+func screenEnded(err error, log *slog.Logger) error {
 	switch {
 	case errors.Is(err, tui.ErrLost):
 		return WithCode(err, ExitInterrupted)

@@ -1,0 +1,80 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"opprof/cmd/session"
+	"opprof/engine/supervisor"
+	"opprof/tui"
+)
+
+// openList shows a screen about several runs until the reader quits; a run that is chosen there is opened above it.
+func openList(ctx context.Context, env *Env, o *screenOptions, source tui.Source, readOnly bool) error {
+	p, err := o.resolve(env)
+	if err != nil {
+		return err
+	}
+	file, log := openLog(env, p)
+	defer file.close()
+	log.Info("opprof", "version", buildVersion(), "list", source.Run().Path)
+	options := o.options(env, p, log)
+	options.Open = runOpener(env, p, readOnly)
+	err = screenEnded(tui.Run(ctx, source, options), log)
+	if ctx.Err() != nil {
+		log.Info("told to end", "cause", context.Cause(ctx))
+		return ctx.Err()
+	}
+	return file.tell(err)
+}
+
+// runOpener opens runs by their folder. One that is supervised is controlled from its screen, unless it is only to be watched; one whose
+// supervisor was killed is watched, not taken over.
+func runOpener(env *Env, p *preferences, readOnly bool) tui.Opener {
+	return func(ctx context.Context, path string) (*tui.Screen, error) {
+		run, err := env.openRun(path)
+		if err != nil {
+			return nil, err
+		}
+		dir := absolutePath(run.Root)
+		kind := env.kindOf(dir)
+		s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits})
+		screen := &tui.Screen{Source: s, ReadOnly: readOnly, Close: s.Close}
+		if kind == session.KindFinished {
+			return screen, nil
+		}
+		if client := reach(ctx, dir, readOnly); client != nil {
+			screen.Control, screen.Close = heldScreen(ctx, s, newHeld(dir, client, readOnly))
+		}
+		return screen, nil
+	}
+}
+
+// heldScreen holds a supervised run until the returned function closes its session.
+func heldScreen(ctx context.Context, s *session.Session, run *held) (tui.Controller, func() error) {
+	holding, letGo := context.WithCancel(ctx)
+	var holds sync.WaitGroup
+	holds.Go(func() { run.hold(holding) })
+	return run, func() error {
+		letGo()
+		err := s.Close()
+		holds.Wait()
+		run.close()
+		return err
+	}
+}
+
+// writtenLately is how long after its last write a run without a supervisor still counts as live.
+const writtenLately = time.Minute
+
+// kindOf is whether a run is followed or read: a supervised one until its journal says that it is over, another one while it is written.
+func (e *Env) kindOf(dir string) string {
+	stand, err := supervisor.Stand(dir)
+	switch {
+	case err == nil && stand.Open, errors.Is(err, supervisor.ErrNoJournal) && e.Now().Sub(touched(dir)) < writtenLately:
+		return session.KindLive
+	}
+	return session.KindFinished
+}
