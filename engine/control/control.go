@@ -16,6 +16,9 @@ const (
 	Stalled  = "stalled" // work exists and no step completes
 	Stopping = "stopping"
 	Dead     = "dead"
+
+	// Unwatched is the state of somebody else's server that nobody watches: how it stands is not known.
+	Unwatched = "unwatched"
 )
 
 // Status is what GET /v1/status answers and what `opprof status --json` prints.
@@ -61,6 +64,7 @@ type Server struct {
 	PID     int    `json:"pid"`
 	Addr    string `json:"addr"`    // http://host:port or unix:/path
 	Profile bool   `json:"profile"` // the profile endpoints are mounted
+	Watched bool   `json:"watched"` // somebody else started it: opprof opens windows and never touches its processes
 }
 
 // Engine is an EngineCore and how far it is.

@@ -183,7 +183,7 @@ func (s *Supervisor) postWindows(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusConflict, "", "%s", refusal)
 		return
 	}
-	if err := enoughDisk(s.kineto(), need); err != nil {
+	if err := s.enoughDisk(s.kineto(), need); err != nil {
 		refuse(w, http.StatusInsufficientStorage, "make room, or start the server with its run folder on another disk", "%v", err)
 		return
 	}
@@ -206,7 +206,11 @@ func (s *Supervisor) postWindows(w http.ResponseWriter, r *http.Request) {
 // noWindows is why no window can be armed, "" when one can.
 func (s *Supervisor) noWindows() string {
 	switch {
-	case !s.config.Profile:
+	case s.server.lost != "":
+		return s.server.lost
+	case !s.mounted && s.server.watched:
+		return fmt.Sprintf("%s has no profile endpoints: whoever starts it must give it --profiler-config", s.config.Address)
+	case !s.mounted:
 		return "the server was started without a profiler: set profiler.enabled in its configuration and start it again"
 	case s.server.stopping != "" || s.server.dead != "":
 		return "the server is " + s.view.state
@@ -263,6 +267,10 @@ func (s *Supervisor) deleteWindow(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Supervisor) postStop(w http.ResponseWriter, r *http.Request) {
+	if s.config.Watched != nil {
+		refuse(w, http.StatusConflict, "whoever started it stops it", "opprof did not start this server and does not stop it")
+		return
+	}
 	written := make(chan error, 1)
 	ok := s.ask(r.Context(), func() {
 		s.stop("ordered by a client")

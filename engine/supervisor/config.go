@@ -25,6 +25,7 @@ type Config struct {
 	Socket string // of the control API; see rundir.Places
 
 	Command         Command
+	Watched         *Watched // somebody else's server; nil for one that is started by Command
 	Address         vllm.Address
 	Profile         bool          // the profile endpoints are mounted
 	ShutdownTimeout time.Duration // what the server was told: how long requests may take to finish
@@ -63,7 +64,8 @@ type Timing struct {
 	StopMargin    time.Duration // beyond the server's own timeout, before it is killed
 	Reap          time.Duration // for killed processes to be gone
 	GPU           time.Duration // for device memory to be back
-	Hangup        time.Duration // from the last client's end to a stop
+	Hangup        time.Duration // from the last client's end to a stop, or to the end of a watch
+	Gone          time.Duration // of refused connections, after which a watched server counts as gone
 	Linger        time.Duration // for clients to read the end of the journal
 }
 
@@ -85,6 +87,7 @@ func (t Timing) orDefault() Timing {
 	set(&t.Reap, 10*time.Second)
 	set(&t.GPU, 30*time.Second)
 	set(&t.Hangup, 30*time.Second)
+	set(&t.Gone, 3*time.Second)
 	set(&t.Linger, 3*time.Second)
 	return t
 }
@@ -141,6 +144,11 @@ type (
 		Cgroup    string   `json:"cgroup,omitempty"`
 		Adopted   bool     `json:"adopted,omitempty"`
 	}
+	watchedEvent struct {
+		Addr   string `json:"addr"`
+		Run    string `json:"run"`    // the folder of its records
+		Traces string `json:"traces"` // the folder where its traces are looked for
+	}
 	stateEvent struct {
 		From   string        `json:"from"`
 		To     string        `json:"to"`
@@ -183,6 +191,7 @@ const (
 	eventCreated  = "run_created"
 	eventStarted  = "supervisor_started"
 	eventSpawned  = "server_spawned"
+	eventWatched  = "server_watched"
 	eventState    = "server_state"
 	eventArmed    = "window_armed"
 	eventWindow   = "window_state"

@@ -151,10 +151,10 @@ func TestATraceThatNobodyAskedForIsTold(t *testing.T) {
 }
 
 func TestAFullDiskRefusesWindows(t *testing.T) {
-	if err := enoughDisk(t.TempDir(), 1<<60); err == nil || !strings.Contains(err.Error(), "MiB free") {
+	if err := (&Supervisor{}).enoughDisk(t.TempDir(), 1<<60); err == nil || !strings.Contains(err.Error(), "MiB free") {
 		t.Errorf("an exbibyte fits: %v", err)
 	}
-	if err := enoughDisk(filepath.Join(t.TempDir(), "none"), 1); err == nil {
+	if err := (&Supervisor{}).enoughDisk(filepath.Join(t.TempDir(), "none"), 1); err == nil {
 		t.Error("a folder that does not exist has room")
 	}
 }

@@ -34,6 +34,9 @@ func (s *Supervisor) watchHealth() {
 func (s *Supervisor) tookHealth(err error) {
 	h := &s.health
 	h.err = err
+	if s.server.watched {
+		s.looksGone(err)
+	}
 	if err != nil || !s.server.running() {
 		return
 	}

@@ -24,6 +24,9 @@ func (p *papers) pending() bool { return p.dirty || p.writing }
 
 // writeManifest writes the manifest beside the loop, one write at a time.
 func (s *Supervisor) writeManifest() {
+	if s.config.Watched != nil { // the folder is somebody else's, and so is what is known of the run
+		s.papers.dirty = false
+	}
 	if !s.papers.dirty || s.papers.writing {
 		return
 	}
@@ -138,7 +141,7 @@ func lookup(env []string, name string) (value string, set bool) {
 func (s *Supervisor) status() control.Status {
 	out := control.Status{Schema: 1, API: control.API, Run: s.config.ID, Path: s.config.Dir, State: s.view.state, SinceNS: s.view.sinceNS,
 		Phase: phaseOf(s.start.phase), Reason: s.view.reason, Engines: s.engines.status(), Windows: []control.Window{},
-		Server:  control.Server{PID: s.server.pid, Addr: s.config.Address.String(), Profile: s.config.Profile},
+		Server:  control.Server{PID: s.server.pid, Addr: s.config.Address.String(), Profile: s.mounted, Watched: s.server.watched},
 		Clients: s.clients.holding(), OnHangup: s.config.OnHangup, LastSeq: s.ledger.lastSeq, JournalOK: s.ledger.failed == nil,
 		Remarks: append([]string{}, s.view.remarks...)}
 	if !s.server.running() {

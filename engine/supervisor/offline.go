@@ -18,9 +18,10 @@ type Standing struct {
 	Socket     string // of its last supervisor, "" if none was started
 	Supervised bool   // that supervisor runs
 	Open       bool   // the run has not ended: its server may still run
+	Watched    bool   // somebody else started the server: it may run whether this is open or not
 }
 
-// ErrNoJournal says that a folder was not launched by opprof: nothing owns its server.
+// ErrNoJournal says that a folder was not launched by opprof and is not watched by it: nothing owns its server.
 var ErrNoJournal = errors.New("opprof did not launch this run")
 
 // Stand reads how a run stands, without a supervisor.
@@ -43,6 +44,13 @@ func Stand(dir string) (Standing, error) {
 		SinceNS: last.stateNS, LastSeq: found.Last().Seq, JournalOK: found.Bad == 0, Engines: []control.Engine{}, Windows: []control.Window{}, Remarks: []string{}}
 	for _, w := range last.windows {
 		s.Status.Windows = append(s.Status.Windows, w.Window)
+	}
+	if w := last.watched; w != nil {
+		s.Watched = true
+		s.Status.Server = control.Server{Addr: w.Addr, Watched: true}
+		if !s.Supervised {
+			s.Status.State, s.Status.Reason = control.Unwatched, "opprof did not start this server, and watches it only while a screen or a window needs it"
+		}
 	}
 	switch {
 	case s.Status.State != "":

@@ -43,9 +43,11 @@ type server struct {
 	dead       string
 	baseline   []process.GPU // of its devices before it used them; nil unknown
 	over       bool
+	watched    bool   // it is somebody else's: there is no process
+	lost       string // why a watched server is gone for now, "" while it answers
 }
 
-func (v *server) running() bool { return v.process != nil && v.stage < stageReaping }
+func (v *server) running() bool { return (v.process != nil || v.watched) && v.stage < stageReaping }
 
 func (v *server) exited() <-chan struct{} {
 	if v.process == nil || v.seen {
@@ -120,13 +122,17 @@ func (s *Supervisor) adopted(p *process.Server) {
 // order changes nothing.
 func (s *Supervisor) stop(why string) {
 	v := &s.server
+	if v.watched {
+		s.leave(why)
+		return
+	}
 	if v.stopping != "" || v.stage != stageRunning || v.process == nil {
 		return
 	}
 	v.stopping, v.stage = why, stageWindow
 	v.deadlineNS = s.clock.now() + int64(s.config.Timing.StopWindow)
 	s.record(eventStopAsks, closedEvent{Reason: why})
-	s.carryOut(s.windows.controller.ServerStopping(s.clock.now()))
+	s.carryOut(s.windows.controller.ServerStopping(s.clock.now(), "the server stops"))
 }
 
 // advance takes the next step of the stop order when it is due.
@@ -136,6 +142,10 @@ func (s *Supervisor) advance() {
 	switch v.stage {
 	case stageWindow:
 		if w, open := s.windows.controller.Active(); open && w.Stopped == 0 && !late {
+			return
+		}
+		if v.watched {
+			s.gone(v.stopping)
 			return
 		}
 		v.stage = stageTerminated

@@ -18,13 +18,14 @@ import (
 
 // Supervisor is one run's owner. Use Run.
 type Supervisor struct {
-	config Config
-	clock  steady
-	client *vllm.Client
-	inbox  chan func()
-	quit   chan struct{} // closed when the loop has ended
-	ctx    context.Context
-	work   sync.WaitGroup
+	config  Config
+	clock   steady
+	client  *vllm.Client
+	inbox   chan func()
+	quit    chan struct{} // closed when the loop has ended
+	ctx     context.Context
+	mounted bool // the profile endpoints are
+	work    sync.WaitGroup
 
 	drainLog chan chan<- struct{} // asks for all that the log holds
 
@@ -61,7 +62,7 @@ func Run(ctx context.Context, c Config) error {
 		return err
 	}
 	last, err := readPast(found)
-	if err == nil && last.closed {
+	if err == nil && last.closed && c.Watched == nil {
 		err = fmt.Errorf("%s: %w", c.Dir, ErrEnded)
 	}
 	if err != nil {
@@ -75,6 +76,7 @@ func Run(ctx context.Context, c Config) error {
 	s := &Supervisor{config: c, clock: newSteady(c.Clock), client: vllm.NewClient(c.Address), inbox: make(chan func()), quit: make(chan struct{}),
 		ctx: work, drainLog: make(chan chan<- struct{}), ledger: newLedger(j, found)}
 	s.windows = newWindows(c.Window)
+	s.mounted, s.clients.emptyNS = c.Profile, s.clock.now()
 	s.engines.ranks = c.Window.Ranks
 	s.start = newStart(s.clock.now())
 	s.papers = papers{manifest: c.Manifest}
@@ -140,6 +142,7 @@ func (s *Supervisor) tick() {
 	if s.clients.hungUp(now, s.config.Timing.Hangup) && s.config.OnHangup == HangupStop {
 		s.stop(fmt.Sprintf("the last client has been gone for %s", s.config.Timing.Hangup))
 	}
+	s.endWatch(now)
 	if t := s.config.StartTimeout; t > 0 && !s.health.ready && s.server.running() && now-s.server.spawnNS > int64(t) {
 		s.server.failure = fmt.Sprintf("the server was not ready within %s; it was %s", t, s.start.phase.Name)
 		s.stop(s.server.failure)
@@ -179,6 +182,9 @@ func (s *Supervisor) remark(format string, args ...any) {
 
 func (s *Supervisor) facts() facts {
 	now := s.clock.now()
+	if s.config.Watched != nil {
+		return s.watchedFacts(now)
+	}
 	f := facts{dead: s.server.dead, stopping: s.server.stopping, ready: s.health.ready, phase: phaseOf(s.start.phase),
 		silence: time.Duration(now - s.start.lineNS), health: s.health.err, unwell: time.Duration(now - s.health.goodNS),
 		stepped: s.engines.stepNS > 0, work: s.engines.work(), stepAge: time.Duration(now - s.engines.stepNS)}
@@ -227,9 +233,9 @@ func (s *Supervisor) takeSteps(batch []seen) {
 			c.Expect(s.engines.ranks)
 			s.papers.dirty = true
 		case record.KindProfile:
-			s.carryOut(c.Marker(now, s.clock.at(one.profile.MonoNS), &one.profile))
+			s.carryOut(c.Marker(now, s.moment(one.profile.WallNS, one.profile.MonoNS), &one.profile))
 		case record.KindStep:
-			s.engines.takeStep(min(now, s.clock.at(one.step.CompleteMonoNS)), &one.step)
+			s.engines.takeStep(min(now, s.moment(one.step.SubmitWallNS, one.step.CompleteMonoNS)), &one.step)
 			s.carryOut(c.Step(now, &one.step, one.periodNS))
 		}
 	}
@@ -237,15 +243,17 @@ func (s *Supervisor) takeSteps(batch []seen) {
 
 // begin starts or takes over the server and what follows it.
 func (s *Supervisor) begin(last past) {
-	if err := makeFolders(s.config.Dir); err != nil {
+	if err := s.makeFolders(); err != nil {
 		s.remark("%v", err)
 	}
 	if !last.created {
 		s.record(eventCreated, createdEvent{ID: s.config.ID})
 	}
 	self := selfIdentity()
-	s.record(eventStarted, startedEvent{PID: self.PID, StartTime: self.StartTime, Socket: s.config.Socket, TakeOver: last.created})
+	s.record(eventStarted, startedEvent{PID: self.PID, StartTime: self.StartTime, Socket: s.config.Socket, TakeOver: last.created && !last.closed})
 	switch {
+	case s.config.Watched != nil:
+		s.watch(last)
 	case last.created:
 		s.takeOver(last)
 	default:
@@ -254,24 +262,29 @@ func (s *Supervisor) begin(last past) {
 	if !s.server.running() {
 		return
 	}
-	if last.created {
+	late := last.created || s.config.Watched != nil // the beginning was read by others, or by nobody
+	if late {
 		s.readHeaders()
 	}
 	poll := s.config.Timing.Tick
 	s.work.Go(func() {
-		followLog(s.ctx, filepath.Join(s.config.Dir, rundir.ServerLogName), poll, s.drainLog, func(lines []vllm.LogLine) { s.post(func() { s.takeLines(lines) }) })
+		followLog(s.ctx, s.logPath(), poll, s.drainLog, func(lines []vllm.LogLine) { s.post(func() { s.takeLines(lines) }) })
 	})
 	s.work.Go(func() {
-		followSteps(s.ctx, s.streams, beginOf(last.created), poll, func(b []seen) { s.post(func() { s.takeSteps(b) }) })
+		followSteps(s.ctx, s.streams, beginOf(late), poll, func(b []seen) { s.post(func() { s.takeSteps(b) }) })
 	})
 	s.work.Go(s.watchHealth)
 }
 
-// makeFolders makes what the server writes into.
-func makeFolders(dir string) error {
+// makeFolders makes what is written into. A watched server has folders of its own.
+func (s *Supervisor) makeFolders() error {
+	names := []string{rundir.WindowsName}
+	if s.config.Watched == nil {
+		names = append(names, rundir.Layer1Name, rundir.KinetoName)
+	}
 	var errs []error
-	for _, name := range []string{rundir.Layer1Name, rundir.KinetoName, rundir.WindowsName} {
-		errs = append(errs, os.MkdirAll(filepath.Join(dir, name), rundir.DirMode))
+	for _, name := range names {
+		errs = append(errs, os.MkdirAll(filepath.Join(s.config.Dir, name), rundir.DirMode))
 	}
 	return errors.Join(errs...)
 }
@@ -292,5 +305,8 @@ func (s *Supervisor) readHeaders() {
 
 // streams lists the Layer-1 files of the run.
 func (s *Supervisor) streams() ([]string, error) {
+	if w := s.config.Watched; w != nil {
+		return w.streams()
+	}
 	return filepath.Glob(filepath.Join(s.config.Dir, rundir.Layer1Name, "*.jsonl"))
 }

@@ -31,6 +31,7 @@ type past struct {
 	exited      bool
 	windows     []window.Taken // StartsNS on the monotonic clock
 	stopped     string         // why a stop was ordered, "" if it was not
+	watched     *watchedEvent  // somebody else's server
 }
 
 // readPast replays a journal's meaning. An event that cannot be read is an error: what it said is not known.
@@ -51,11 +52,14 @@ func (p *past) take(e journal.Entry) (err error) {
 		err = e.Decode(&v)
 		p.created, p.id = true, v.ID
 	case eventStarted:
-		p.startedBoot = e.BootID
+		p.startedBoot, p.closed = e.BootID, false // only a watch begins again after its end
 		err = e.Decode(&p.started)
 	case eventSpawned:
 		p.spawned, p.boot = &spawnedEvent{}, e.BootID
 		err = e.Decode(p.spawned)
+	case eventWatched:
+		p.watched = &watchedEvent{}
+		err = e.Decode(p.watched)
 	case eventState:
 		p.state = stateEvent{}
 		err = e.Decode(&p.state)

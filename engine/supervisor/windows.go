@@ -58,7 +58,13 @@ func (w *windows) expected(ranks int) int64 {
 	return 2 * int64(max(ranks, 1)) * max(w.traceBytes, first)
 }
 
-func (s *Supervisor) kineto() string { return filepath.Join(s.config.Dir, rundir.KinetoName) }
+// kineto is the folder where the server's traces appear.
+func (s *Supervisor) kineto() string {
+	if w := s.config.Watched; w != nil {
+		return w.Traces
+	}
+	return filepath.Join(s.config.Dir, rundir.KinetoName)
+}
 
 // carryOut does what the controller decided.
 func (s *Supervisor) carryOut(actions []window.Action) {
@@ -83,7 +89,7 @@ func (s *Supervisor) startProfile(n int) {
 		had := tables(dir)
 		s.post(func() { s.windowOpens(n, before, had) })
 		if err == nil {
-			err = enoughDisk(dir, need)
+			err = s.enoughDisk(dir, need)
 		}
 		if err == nil {
 			call, cancel := context.WithTimeout(ctx, limit)
@@ -130,7 +136,7 @@ const strayEvery = 5 * time.Second
 // lookForTraces looks for the open window's files, and for strays while there is none.
 func (s *Supervisor) lookForTraces(nowNS int64) {
 	w := &s.windows
-	if w.looking || !s.config.Profile {
+	if w.looking || !s.mounted {
 		return
 	}
 	active, open := w.controller.Active()
@@ -213,7 +219,7 @@ func (s *Supervisor) windowEnded(ended window.Window) {
 		w.stallNS = ended.StallNS
 	}
 	s.summarise(ended)
-	if ended.State == control.WindowVerified && !s.config.Gzip {
+	if ended.State == control.WindowVerified && !s.config.Gzip && s.config.Watched == nil {
 		w.queue = append(w.queue, ended)
 	}
 	s.compressNext()
@@ -279,9 +285,12 @@ func (s *Supervisor) compressed(w window.Window, paths []string, err error) {
 	s.compressNext()
 }
 
-// enoughDisk refuses a window that would fill the disk: the server needs it too.
-func enoughDisk(dir string, need int64) error {
+// enoughDisk refuses a window that would fill the disk: the server needs it too. Where a watched server writes is only a guess.
+func (s *Supervisor) enoughDisk(dir string, need int64) error {
 	free, err := freeBytes(dir)
+	if err != nil && s.config.Watched != nil {
+		return nil
+	}
 	if err == nil && free < need {
 		return fmt.Errorf("%s has %d MiB free and a window may need %d MiB", dir, free>>20, need>>20)
 	}

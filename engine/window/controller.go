@@ -16,6 +16,11 @@ type Settings struct {
 	Ranks         int   // trace files that a window must give; 0 is not known yet, then at least one
 	OneOnly       bool  // the torch schedule was asked for: it records the first window of a server and nothing after
 
+	// Loose says that the profiler's settings are not known: a window is stopped after MaxIterations steps, and whatever was labelled until
+	// then will do if it equals its steps.
+	Loose  bool
+	Folder string // where traces are looked for, for reasons; "" is not told
+
 	StartDeadlineNS int64 // for the answer to /start_profile
 	StopDeadlineNS  int64 // for the answer to /stop_profile
 	FilesDeadlineNS int64 // from the stop to the last complete file
@@ -59,6 +64,7 @@ type Window struct {
 	Engines   []EngineWindow
 	Files     []File
 	Found     []InspectedRank // what reading the files found
+	Loose     bool            // the profiler may have begun later than at the first step, and have ended sooner
 	query     *query.Query
 	ordinal   int64 // place among the windows of one every-trigger, from 1
 	stateNS   int64
@@ -73,7 +79,7 @@ type EngineWindow struct {
 	ID            string
 	AfterStep     int64          // of its marker
 	LastStep      int64          // newest step so far
-	Steps         []LabelledStep // those that the profiler labels: after the marker and Skip, at most MaxIterations
+	Steps         []LabelledStep // those that the profiler labels: after the marker and Skip, at most MaxIterations; all that may be of a loose window
 	PerturbedLast int64          // newest step when the last file was whole: serving was disturbed from the marker to here
 	longestNS     int64
 }
@@ -98,7 +104,8 @@ type File struct {
 // Inspection is what reading a window's files found.
 type Inspection struct {
 	Ranks    []InspectedRank
-	Problems []string // in sentences; none means that every label equals its step
+	Problems []string            // in sentences; none means that every label equals its step
+	Labelled map[string][2]int64 // first and last step that the labels are of, by engine; an engine whose labels equal none is left out
 }
 
 // InspectedRank is one file.

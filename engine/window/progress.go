@@ -65,10 +65,22 @@ func (c *Controller) follow(w *Window, s *record.Step, periodNS *int64) {
 	if periodNS != nil {
 		e.longestNS = max(e.longestNS, *periodNS)
 	}
-	if s.StepIndex > e.AfterStep+c.settings.Skip && s.StepIndex <= e.AfterStep+c.settings.Skip+c.settings.MaxIterations {
+	if c.labels(e, s.StepIndex) {
 		e.Steps = append(e.Steps, LabelledStep{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens,
 			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS})
 	}
+}
+
+// looseMost bounds the steps that are kept of a window whose labels are not counted before they are read.
+const looseMost = 4096
+
+// labels reports whether the profiler may label a step.
+func (c *Controller) labels(e *EngineWindow, step int64) bool {
+	first := e.AfterStep + c.settings.Skip
+	if c.settings.Loose {
+		return step > first && len(e.Steps) < looseMost
+	}
+	return step > first && step <= first+c.settings.MaxIterations
 }
 
 // flushWhenFull ends a recording window whose steps have gone past it. The worker stops by itself at the step after the last labelled
@@ -177,6 +189,7 @@ func (c *Controller) inspect(nowNS int64, w *Window) {
 		e.PerturbedLast = max(c.last[e.ID], e.LastStep)
 	}
 	a := c.decide(Inspect, w)
+	w.Loose = c.settings.Loose
 	a.Window = w.copy()
 	for _, f := range w.Files {
 		a.Paths = append(a.Paths, f.Path)
@@ -211,7 +224,7 @@ func (c *Controller) Tick(nowNS int64) []Action {
 
 func (c *Controller) filesAreLate(nowNS int64, w *Window) {
 	if len(w.Files) == 0 {
-		reason := fmt.Sprintf("no trace appeared within %d s of the stop", c.settings.FilesDeadlineNS/1e9)
+		reason := fmt.Sprintf("no trace appeared within %d s of the stop%s", c.settings.FilesDeadlineNS/1e9, c.where())
 		if w.stopError != nil {
 			reason = w.stopError.Error() + "; " + reason
 		}
@@ -221,6 +234,18 @@ func (c *Controller) filesAreLate(nowNS int64, w *Window) {
 	c.inspect(nowNS, w)
 }
 
+// where names the place that was looked at.
+func (c *Controller) where() string {
+	switch s := c.settings; {
+	case s.Folder == "":
+		return ""
+	case s.Loose:
+		return " in " + s.Folder + ", and the server's profiler may write elsewhere: opprof attach RUN --url URL --traces FOLDER looks there"
+	default:
+		return " in " + s.Folder
+	}
+}
+
 // Inspected takes what reading the files found and ends the window.
 func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) []Action {
 	w := c.active
@@ -228,6 +253,7 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 		return nil
 	}
 	w.Found = found.Ranks
+	w.keepLabelled(found.Labelled)
 	problems := slices.Clone(found.Problems)
 	if err != nil {
 		problems = append(problems, err.Error())
@@ -244,7 +270,10 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 		}
 	}
 	for _, r := range found.Ranks {
-		if r.Labels != c.settings.MaxIterations {
+		switch {
+		case c.settings.Loose && r.Labels == 0:
+			problems = append(problems, fmt.Sprintf("rank %d has no labelled step", r.Rank))
+		case !c.settings.Loose && r.Labels != c.settings.MaxIterations:
 			problems = append(problems, fmt.Sprintf("rank %d has %d labelled steps of %d", r.Rank, r.Labels, c.settings.MaxIterations))
 		}
 		if r.LostEvents > 0 {
@@ -265,6 +294,16 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 	return c.take()
 }
 
+// keepLabelled drops the steps that no label is of. An engine of which that is not known keeps all.
+func (w *Window) keepLabelled(labelled map[string][2]int64) {
+	for i := range w.Engines {
+		e := &w.Engines[i]
+		if r, ok := labelled[e.ID]; ok {
+			e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool { return s.Index < r[0] || s.Index > r[1] })
+		}
+	}
+}
+
 func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 	var stall int64
 	for i, e := range w.Engines {
@@ -282,26 +321,27 @@ func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 	c.startNow(nowNS)
 }
 
-// ServerStopping ends everything: armed windows are cancelled, a running one is stopped.
-func (c *Controller) ServerStopping(nowNS int64) []Action {
-	c.stopAll(nowNS)
+// ServerStopping ends everything, for a reason: armed windows are cancelled, a running one is stopped.
+func (c *Controller) ServerStopping(nowNS int64, why string) []Action {
+	c.stopAll(nowNS, why)
 	return c.take()
 }
 
-func (c *Controller) stopAll(nowNS int64) {
+func (c *Controller) stopAll(nowNS int64, why string) {
 	for _, w := range c.windows {
 		if w.State == control.WindowArmed {
-			c.change(nowNS, w, control.WindowCancelled, "the server stops")
+			c.change(nowNS, w, control.WindowCancelled, why)
 		}
 	}
 	if w := c.active; w != nil && (w.State == control.WindowRecording || w.State == control.WindowStarting) {
-		c.flush(nowNS, w, "the server stops")
+		c.flush(nowNS, w, why)
 	}
 }
 
 // ServerGone ends what no stop can end any more. Files that are there are still looked at.
 func (c *Controller) ServerGone(nowNS int64) []Action {
-	c.stopAll(nowNS)
+	c.stopAll(nowNS, "the server is gone")
+	clear(c.last) // another one would count its steps anew
 	c.actions = slices.DeleteFunc(c.actions, func(a Action) bool { return a.Kind == PostStop })
 	if w := c.active; w != nil && !w.reading {
 		w.Stopped = max(w.Stopped, nowNS)

@@ -130,14 +130,14 @@ func TestTheStopIsSentOnceAndAlways(t *testing.T) {
 			b.step("dp0", 106, 8)
 			b.tick(0)
 		},
-		"the server is being stopped": func(b *bench) { b.take(b.c.ServerStopping(b.now)) },
+		"the server is being stopped": func(b *bench) { b.take(b.c.ServerStopping(b.now, "the server stops")) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, 1)
 			b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
 			b.open(1, 100)
 			end(b)
-			b.take(b.c.ServerStopping(b.now))
+			b.take(b.c.ServerStopping(b.now, "the server stops"))
 			b.tick(1)
 			if n := strings.Count(strings.Join(b.log, ","), "stop 1"); n != 1 {
 				t.Errorf("%d stops: %q", n, b.log)

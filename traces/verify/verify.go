@@ -20,7 +20,7 @@ func Window(ctx context.Context, rules *family.Rules, w window.Window, paths []s
 	if err != nil {
 		return window.Inspection{}, fmt.Errorf("cannot read the traces: %w", err)
 	}
-	var found window.Inspection
+	found := window.Inspection{Labelled: map[string][2]int64{}}
 	problem := func(format string, args ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, args...))
 	}
@@ -42,7 +42,7 @@ func Window(ctx context.Context, rules *family.Rules, w window.Window, paths []s
 			}
 			seen[b.Rank.Global] = true
 		}
-		if why := compare(g, w.Engines); why != "" {
+		if why := compare(g, &w, found.Labelled); why != "" {
 			problem("%s", why)
 		}
 	}
@@ -50,23 +50,27 @@ func Window(ctx context.Context, rules *family.Rules, w window.Window, paths []s
 }
 
 // compare says how the labels of a group differ from the steps of its engine, "" when they do not. Where the files do not say which engine
-// they are of, one whose steps they equal is theirs.
-func compare(g join.Group, engines []window.EngineWindow) string {
+// they are of, one whose steps they equal is theirs. The first and last of these steps go into labelled.
+func compare(g join.Group, w *window.Window, labelled map[string][2]int64) string {
 	why := "no engine has recorded when its profiler was started, so that nothing ties the labels to steps"
-	for i := range engines {
-		if len(engines) > 1 && g.DP() >= 0 && !strings.HasPrefix(engines[i].ID, fmt.Sprintf("dp%d-", g.DP())) {
+	for i := range w.Engines {
+		e := &w.Engines[i]
+		if len(w.Engines) > 1 && g.DP() >= 0 && !strings.HasPrefix(e.ID, fmt.Sprintf("dp%d-", g.DP())) {
 			continue
 		}
-		if why = compareWith(g, &engines[i]); why == "" {
+		var steps []join.Step
+		if steps, why = compareWith(g, e, w.Loose); why == "" {
+			labelled[e.ID] = [2]int64{steps[0].Index, steps[len(steps)-1].Index}
 			return ""
 		}
 	}
 	return why
 }
 
-func compareWith(g join.Group, e *window.EngineWindow) string {
+// compareWith gives the steps that the labels are of, or why they are of none. The labels of a loose window may begin behind its first step.
+func compareWith(g join.Group, e *window.EngineWindow, loose bool) (labelled []join.Step, why string) {
 	if len(e.Steps) == 0 {
-		return fmt.Sprintf("engine %s has recorded no step since its profiler was started", e.ID)
+		return nil, fmt.Sprintf("engine %s has recorded no step since its profiler was started", e.ID)
 	}
 	steps := make([]join.Step, len(e.Steps))
 	for i, s := range e.Steps {
@@ -76,12 +80,15 @@ func compareWith(g join.Group, e *window.EngineWindow) string {
 	first := steps[0].Index
 	joined := join.NewWindow(g, steps, []join.Marker{{AfterStep: first - 1}})
 	if joined.Join.Method == "" {
-		return "labels and steps: " + joined.Join.Reason
+		return nil, "labels and steps: " + joined.Join.Reason
+	}
+	if loose {
+		first = joined.Join.Steps[0].Index
 	}
 	for i, s := range joined.Join.Steps {
 		if s.Index != first+int64(i) {
-			return fmt.Sprintf("label %d is step %d, and step %d was expected after the marker", i+1, s.Index, first+int64(i))
+			return nil, fmt.Sprintf("label %d is step %d, and step %d was expected after the marker", i+1, s.Index, first+int64(i))
 		}
 	}
-	return ""
+	return joined.Join.Steps, ""
 }

@@ -109,7 +109,7 @@ func (e *engine) one(busy bool) {
 		requests = 0
 	}
 	wall, mono := time.Now().UnixNano(), monotonic()
-	if e.open && int64(len(e.labels)) == e.flags.trace.Max {
+	if limit := e.flags.trace.Max; e.open && limit > 0 && int64(len(e.labels)) == limit {
 		e.export()
 	}
 	if e.open {
