@@ -15,6 +15,7 @@ import (
 type attachOptions struct {
 	screen   screenOptions
 	readOnly bool
+	watch    watchOptions
 	run      func(context.Context, *Env, string) error // replaced in tests of the flags
 }
 
@@ -35,6 +36,7 @@ for the server. A run that opprof launched and whose supervisor was killed gets 
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
 	}
 	o.screen.bind(c, liveSpan)
+	o.watch.bind(c.Flags())
 	c.Flags().BoolVar(&o.readOnly, "readonly", false, "only watch: give no orders, hold no run, replace no supervisor")
 	return c
 }
@@ -44,13 +46,20 @@ func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
 	if err != nil {
 		return err
 	}
-	dir := absolutePath(run.Root)
+	dir := env.homeOf(absolutePath(run.Root))
+	if o.watch.url != "" && !o.readOnly && !o.screen.plain(env) {
+		client, home, err := env.watch(ctx, arg, &o.watch)
+		if err != nil {
+			return err
+		}
+		return openControlled(ctx, env, &o.screen, newHeld(home, client, false))
+	}
 	stand, err := supervisor.Stand(dir)
 	if err != nil && !errors.Is(err, supervisor.ErrNoJournal) {
 		env.note(err)
 	}
 	switch {
-	case err == nil && !stand.Open:
+	case err == nil && !stand.Open && !stand.Watched:
 		return openScreen(ctx, env, &o.screen, arg, session.KindFinished)
 	case err != nil || o.screen.plain(env):
 		return openScreen(ctx, env, &o.screen, arg, session.KindLive)

@@ -98,7 +98,7 @@ func (e *Env) command(ctx context.Context, arg string) (*control.Client, string,
 	if err != nil {
 		return nil, "", err
 	}
-	dir := absolutePath(run.Root)
+	dir := e.homeOf(absolutePath(run.Root))
 	ticker := time.NewTicker(answerEvery)
 	defer ticker.Stop()
 	limit := time.NewTimer(silenceLimit)
@@ -107,10 +107,10 @@ func (e *Env) command(ctx context.Context, arg string) (*control.Client, string,
 		s, err := supervisor.Stand(dir)
 		switch {
 		case errors.Is(err, supervisor.ErrNoJournal):
-			return nil, dir, WithHint(err, "opprof attach watches it all the same; a server is stopped by whoever started it")
+			return nil, dir, WithHint(err, "opprof attach watches it all the same, and with --url URL windows can be armed; a server is stopped by whoever started it")
 		case err != nil:
 			return nil, dir, err
-		case !s.Open:
+		case !s.Open && !s.Watched:
 			return nil, dir, endedError{s.Status.Reason}
 		case !s.Supervised:
 			c, err := e.startSupervisor(ctx, dir)

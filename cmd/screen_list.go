@@ -73,7 +73,7 @@ const writtenLately = time.Minute
 func (e *Env) kindOf(dir string) string {
 	stand, err := supervisor.Stand(dir)
 	switch {
-	case err == nil && stand.Open, errors.Is(err, supervisor.ErrNoJournal) && e.Now().Sub(touched(dir)) < writtenLately:
+	case err == nil && (stand.Open || stand.Watched), errors.Is(err, supervisor.ErrNoJournal) && e.Now().Sub(touched(dir)) < writtenLately:
 		return session.KindLive
 	}
 	return session.KindFinished

@@ -64,7 +64,7 @@ func (e *Env) status(ctx context.Context, arg string) (control.Status, error) {
 	if err != nil {
 		return control.Status{}, err
 	}
-	dir := absolutePath(run.Root)
+	dir := e.homeOf(absolutePath(run.Root))
 	if c := reach(ctx, dir, true); c != nil {
 		defer c.Close()
 		if s, err := c.Status(ctx); err == nil {
@@ -93,7 +93,10 @@ func printStatus(w io.Writer, s control.Status, now time.Time) error {
 	if s.Reason != "" {
 		line("reason", "%s", s.Reason)
 	}
-	if s.Server.PID > 0 {
+	switch {
+	case s.Server.Watched:
+		line("server", "at %s, started by somebody else", s.Server.Addr)
+	case s.Server.PID > 0:
 		line("server", "process %d at %s", s.Server.PID, s.Server.Addr)
 	}
 	for _, e := range s.Engines {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +32,9 @@ whether every process and the devices' memory are gone. It returns when that is 
 }
 
 func stopRun(ctx context.Context, env *Env, arg string, noWait bool) error {
+	if s, err := env.status(ctx, arg); err == nil && s.Server.Watched {
+		return WithHint(fmt.Errorf("opprof did not start the server at %s and does not stop it", s.Server.Addr), "whoever started it stops it")
+	}
 	client, dir, err := env.command(ctx, arg)
 	if over := (endedError{}); errors.As(err, &over) {
 		return printf(env.Stdout, "%s\n", over)

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -39,6 +40,12 @@ func supervise(ctx context.Context, env *Env, dir string) error {
 	signal.Ignore(syscall.SIGHUP) // a terminal that goes is nothing to a supervisor
 	syscall.Umask(0o077)          // traces hold shapes and paths
 	dir = absolutePath(dir)
+	if w, err := supervisor.ReadWatch(dir); !errors.Is(err, fs.ErrNotExist) {
+		if err != nil {
+			return err
+		}
+		return superviseWatch(ctx, env, dir, w)
+	}
 	s, err := serverconf.Load(filepath.Join(dir, rundir.ConfigName))
 	if err != nil {
 		return err

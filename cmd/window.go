@@ -31,6 +31,7 @@ type armOptions struct {
 	after                 time.Duration
 	when                  string
 	count                 int
+	watch                 watchOptions
 	wait, json            bool
 }
 
@@ -39,7 +40,7 @@ func newWindowArm(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "arm RUN",
 		Short: "Arm a window: now, at a step, every so many steps, after a time, or on an expression",
-		Long:  "With --wait it returns when the windows have ended: exit code 0 if all are verified, 3 if not.\n\n" + runArgument,
+		Long: "With --wait it returns when the windows have ended: exit code 0 if all are verified, 3 if not.\n\n" + watchHelp + "\n\n" + runArgument,
 		Example: `  opprof window arm RUN --wait
   opprof window arm RUN --every 1000 --count 5
   opprof window arm RUN --when 'kv.usage > 0.9'`,
@@ -56,6 +57,7 @@ func newWindowArm(env *Env) *cobra.Command {
 	flags.IntVar(&o.count, "count", 1, "windows to arm, one after the other")
 	flags.BoolVar(&o.wait, "wait", false, "return when the windows have ended")
 	flags.BoolVar(&o.json, "json", false, "print one JSON object")
+	o.watch.bind(flags)
 	c.MarkFlagsMutuallyExclusive("at-step", "every", "after", "when")
 	return c
 }
@@ -79,7 +81,7 @@ func (o *armOptions) run(ctx context.Context, env *Env, arg string) error {
 	if err := t.Check(o.count); err != nil {
 		return WithCode(err, ExitUsage)
 	}
-	client, _, err := env.command(ctx, arg)
+	client, err := o.supervisor(ctx, env, arg)
 	if err != nil {
 		return err
 	}
@@ -104,6 +106,19 @@ func (o *armOptions) run(ctx context.Context, env *Env, arg string) error {
 		}
 	}
 	return nil
+}
+
+// supervisor finds the run's supervisor; with --url one that watches somebody else's server.
+func (o *armOptions) supervisor(ctx context.Context, env *Env, arg string) (client *control.Client, err error) {
+	if err := o.watch.check(); err != nil {
+		return nil, err
+	}
+	if o.watch.url != "" {
+		client, _, err = env.watch(ctx, arg, &o.watch)
+	} else {
+		client, _, err = env.command(ctx, arg)
+	}
+	return client, err
 }
 
 // awaitWindows asks until all windows have ended.

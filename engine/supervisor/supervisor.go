@@ -267,9 +267,11 @@ func (s *Supervisor) begin(last past) {
 		s.readHeaders()
 	}
 	poll := s.config.Timing.Tick
-	s.work.Go(func() {
-		followLog(s.ctx, s.logPath(), poll, s.drainLog, func(lines []vllm.LogLine) { s.post(func() { s.takeLines(lines) }) })
-	})
+	if s.config.Watched == nil {
+		s.work.Go(func() {
+			followLog(s.ctx, filepath.Join(s.config.Dir, rundir.ServerLogName), poll, s.drainLog, func(lines []vllm.LogLine) { s.post(func() { s.takeLines(lines) }) })
+		})
+	}
 	s.work.Go(func() {
 		followSteps(s.ctx, s.streams, beginOf(late), poll, func(b []seen) { s.post(func() { s.takeSteps(b) }) })
 	})

@@ -24,7 +24,6 @@ type Watched struct {
 	Run     string                   // the folder of its records, as it was named
 	Streams func() ([]string, error) // its Layer-1 files
 	Traces  string                   // the folder where its traces are looked for
-	Log     string                   // its log; "" is none
 }
 
 // streams are the newest Layer-1 file of each engine: those of servers before it may lie in the same folder.
@@ -52,14 +51,6 @@ func (w *Watched) streams() ([]string, error) {
 		out[i] = one.path
 	}
 	return out, nil
-}
-
-// logPath is the server's log; "" is none.
-func (s *Supervisor) logPath() string {
-	if w := s.config.Watched; w != nil {
-		return w.Log
-	}
-	return filepath.Join(s.config.Dir, rundir.ServerLogName)
 }
 
 // watch begins to look at somebody else's server. What lies in its trace folder is of the time before.
