@@ -27,9 +27,9 @@ func (c *Cell) WriteCSV(w io.Writer) error {
 	return nil
 }
 
-// cell keeps a spreadsheet from taking a name for a formula.
+// cell keeps a spreadsheet from taking a name for a formula, blanks before it or not.
 func cell(text string) string {
-	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r") {
+	if bare := strings.TrimLeft(text, " \u00a0\n"); bare != "" && strings.ContainsAny(bare[:1], "=+-@\t\r") {
 		return "'" + text
 	}
 	return text

@@ -1,64 +1,136 @@
 package report
 
 import (
-	_ "embed"
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
+
+	"opprof/campaign/figure"
+	"opprof/campaign/gate"
+	"opprof/campaign/page"
 )
 
-//go:embed page.html
-var page string
-
-// sheet is a table of a page.
-type sheet struct {
-	Head []string
-	Rows [][]string
-}
-
-// figure is the plot of one metric.
-type figure struct {
-	Title string
-	SVG   template.HTML
-}
-
-// part is one cell of the matrix on a page.
-type part struct {
-	Name, Verdict string
-	Notes         []string
-	Metrics       sheet
-	Figures       []figure
-	Pairs, Runs   sheet
-}
-
-// HTML writes the report as one page that holds its style and its plots and asks nothing of the network. It follows the reader's light or dark
-// setting, and prints.
+// HTML writes the report as one file that holds its style and its plots and asks nothing of the network.
 func (r *Report) HTML(w io.Writer) error {
-	t, err := template.New("page").Parse(page)
+	p, err := r.document(true)
 	if err != nil {
-		return fmt.Errorf("cannot write report: %w", err)
+		return err
 	}
-	view := struct {
-		*Report
-		Parts []part
-		Note  string
-	}{Report: r, Note: boundNote}
-	for i := range r.Cells {
-		p, err := r.Cells[i].part(r.LimitPct)
-		if err != nil {
-			return err
-		}
-		view.Parts = append(view.Parts, p)
-	}
-	if err := t.Execute(w, view); err != nil {
-		return fmt.Errorf("cannot write report: %w", err)
-	}
-	return nil
+	return p.HTML(w)
 }
 
-func (c *Cell) part(limitPct float64) (part, error) {
-	out := part{Name: c.Name, Verdict: c.Decision.Verdict, Notes: append(list(c.Decision.Reasons), c.Warnings...), Metrics: sheet{metricHead(), c.metricRows()},
-		Pairs: sheet{[]string{"pair", "order", "counts", "same texts"}, c.pairRows()}, Runs: sheet{runHead(c.Decision.Metrics), c.runRows()}}
+// Markdown writes the same without the plots.
+func (r *Report) Markdown(w io.Writer) error {
+	p, err := r.document(false)
+	if err != nil {
+		return err
+	}
+	return p.Markdown(w)
+}
+
+const (
+	boundNote = "A regression is on/off - 1 of a latency and off/on - 1 of a throughput, over pairs of runs on fresh servers. Upper ends are those of the two-sided 95 % interval (one-sided 2.5 %): the exact expanded-percentile bootstrap of the pairs' log ratios. A cell passes if the upper end of every metric is below the limit and the t interval agrees. Percentiles inside a run are interpolated (type 7)."
+	plotNote  = "In the plots a circle is a pair that ran off first, a triangle one that ran on first. The solid line is their mean, the dotted one the upper end of the interval, the dashed one the limit. Point at a pair, or reach it with tab, for its value."
+)
+
+// document is the report as a page.
+func (r *Report) document(plots bool) (*page.Page, error) {
+	p := &page.Page{Title: r.Name, Mark: r.Verdict, Quote: r.Sentence, Intro: []string{
+		fmt.Sprintf("Model %s, limit %.4g %%, %d pairs planned for each cell.", r.Model, r.LimitPct, r.Planned), boundNote,
+	}}
+	if plots {
+		p.Intro = append(p.Intro, plotNote)
+	}
+	add := func(title string, blocks ...page.Block) {
+		p.Sections = append(p.Sections, page.Section{Title: title, Blocks: blocks})
+	}
+	if len(r.Warnings) > 0 {
+		add("Warnings", page.List{Lines: r.Warnings})
+	}
+	if len(r.Cells) > 1 {
+		add("Cells", r.overview())
+	}
+	for i := range r.Cells {
+		s, err := r.Cells[i].section(r.LimitPct, plots)
+		if err != nil {
+			return nil, err
+		}
+		p.Sections = append(p.Sections, s)
+	}
+	if t := r.void(); len(t.Rows) > 0 {
+		add("Void pairs", t)
+	} else {
+		add("Void pairs", page.Text("None: every pair that ran counts."))
+	}
+	if len(r.Environment) > 0 {
+		var facts [][2]string
+		for _, f := range r.Environment {
+			facts = append(facts, [2]string{f.Name, f.Value})
+		}
+		add("Environment", page.Facts("", facts...))
+	}
+	if len(r.Backends) > 0 {
+		add("Backends", page.List{Lines: r.Backends})
+	}
+	if len(r.Deviations) > 0 {
+		add("Deviations", page.List{Lines: r.Deviations})
+	} else {
+		add("Deviations", page.Text("None from the plan are known."))
+	}
+	return p, nil
+}
+
+// section is one cell.
+func (c *Cell) section(limitPct float64, plots bool) (page.Section, error) {
+	s := page.Section{Title: c.Name, Mark: c.Decision.Verdict}
+	s.Blocks = append(s.Blocks, page.List{Lines: c.remarks()}, c.metricTable(), c.otherTable())
+	if plots {
+		figures, err := c.plots(limitPct)
+		if err != nil {
+			return s, err
+		}
+		s.Blocks = append(s.Blocks, figures)
+	}
+	s.Blocks = append(s.Blocks, c.pairTable(), c.machineTable(), c.costTable(), c.runTable(), c.sideTable(), c.checkTable())
+	return s, nil
+}
+
+// remarks are the reasons of the verdict and what else is to be known.
+func (c *Cell) remarks() []string {
+	out := append(append([]string{}, c.Decision.Reasons...), c.Warnings...)
+	of := map[string][]string{} // metrics by what is said of them
+	var said []string
+	for _, m := range c.Decision.Metrics {
+		for _, w := range m.Warnings {
+			if of[w] == nil {
+				said = append(said, w)
+			}
+			of[w] = append(of[w], m.Name)
+		}
+	}
+	for _, w := range said {
+		who := strings.Join(of[w], ", ")
+		if len(of[w]) == len(c.Decision.Metrics) {
+			who = "every metric"
+		}
+		out = append(out, who+": "+w)
+	}
+	return append(out, c.Same.sentence())
+}
+
+func (s Same) sentence() string {
+	switch {
+	case s.Pairs == 0:
+		return "identical outputs: not known, as the results have no texts"
+	case s.Expected != "":
+		return fmt.Sprintf("identical outputs: all texts are alike in both arms in %d of %d pairs; the trace is deterministic (%s)", s.Alike, s.Pairs, s.Expected)
+	}
+	return fmt.Sprintf("identical outputs: all texts are alike in both arms in %d of %d pairs; they need not be, as requests share batches", s.Alike, s.Pairs)
+}
+
+func (c *Cell) plots(limitPct float64) (page.Plots, error) {
+	var out page.Plots
 	for i := range c.Decision.Metrics {
 		m := &c.Decision.Metrics[i]
 		if len(m.Pairs) == 0 {
@@ -66,9 +138,17 @@ func (c *Cell) part(limitPct float64) (part, error) {
 		}
 		svg, err := pairPlot(m, limitPct)
 		if err != nil {
-			return part{}, err
+			return nil, err
 		}
-		out.Figures = append(out.Figures, figure{fmt.Sprintf("%s: upper end %s, %s", m.Name, percent(m.UpperPct), m.Verdict), svg})
+		out = append(out, page.Plot{Title: m.Name, Caption: fmt.Sprintf("upper end %s %%, %s", digits(m.UpperPct), m.Verdict), SVG: svg})
 	}
 	return out, nil
+}
+
+func pairPlot(m *gate.Result, limitPct float64) (template.HTML, error) {
+	f := figure.Pairs{What: "regression of every pair: " + m.Name, Point: m.PointPct, Upper: m.UpperPct, LimitPct: limitPct}
+	for _, e := range m.Pairs {
+		f.Pairs = append(f.Pairs, figure.Pair{Name: e.Pair, SecondFirst: e.Order == "BA", Pct: e.Pct})
+	}
+	return f.SVG()
 }

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"opprof/campaign/bench"
 	"opprof/campaign/plan"
 )
@@ -9,10 +11,19 @@ import (
 type Input struct {
 	Plan        *plan.Plan
 	Runs        []Run // that ended, in the order of the campaign
+	Left        int   // pairs that have still to be judged: no verdict is given before
 	SecondLook  bool  // the declared second look was taken
 	Environment []Fact
 	Backends    []string // the server's lines about its backends
 	Deviations  []string // from the plan, in sentences
+}
+
+// pairsPlanned are the pairs of each cell.
+func (in *Input) pairsPlanned() int {
+	if in.SecondLook {
+		return in.Plan.Campaign.Pairs + in.Plan.Campaign.SecondLookPairs
+	}
+	return in.Plan.Campaign.Pairs
 }
 
 // Fact is a name with what is known of it.
@@ -30,6 +41,13 @@ type Run struct {
 	CPU     *CPU
 	Checks  []Check
 	Machine *Machine
+	Cache   *Cache
+}
+
+// Cache is what the prefix cache of a run had been asked and had known when the load ended, in tokens since the server's start.
+type Cache struct {
+	Queries float64 `json:"queries"`
+	Hits    float64 `json:"hits"`
 }
 
 // Machine is where a run took place. "" is unknown.
@@ -38,6 +56,22 @@ type Machine struct {
 	GPU    string `json:"gpu"`  // names and how many
 	Driver string `json:"driver"`
 	Clocks string `json:"clocks"` // as the GPU had them during the run, with unit
+}
+
+// String names a machine with what may set it apart.
+func (m *Machine) String() string {
+	parts := []string{}
+	for _, p := range []string{m.Name, m.GPU, m.Driver} {
+		if p != "" {
+			parts = append(parts, p)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// same reports whether runs on both may be compared. Clocks vary from run to run.
+func (m *Machine) same(o *Machine) bool {
+	return m.Name == o.Name && m.GPU == o.GPU && m.Driver == o.Driver
 }
 
 // Layer1 is what the recorder of a run left.
@@ -54,6 +88,7 @@ type Layer1 struct {
 type CPU struct {
 	Engine   *float64 `json:"engine_cores"`
 	FrontEnd *float64 `json:"front_end_cores"`
+	Workers  *float64 `json:"worker_cores"` // all together, where they are processes of their own
 }
 
 // Check is a check of a run's correctness.

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ type Pair struct {
 	Void    string `json:"void"`       // why it does not count; "" when it does
 	Same    *int   `json:"same_texts"` // generated texts that both arms have alike; null when not known
 	Texts   int    `json:"texts"`
+	Machine string `json:"machine"` // where both arms ran; "" when not known
 	off, on *Run
 }
 
@@ -62,12 +64,49 @@ func (p *Pair) judge(c *plan.Plan) {
 		}
 	}
 	if len(why) == 0 {
-		why = bench.Differences(p.off.Result, p.on.Result)
+		why = append(apart(p.off.Machine, p.on.Machine), bench.Differences(p.off.Result, p.on.Result)...)
+		why = append(why, otherCaches(p.off.Cache, p.on.Cache)...)
 		if same, of, ok := bench.SameTexts(p.off.Result, p.on.Result); ok {
 			p.Same, p.Texts = &same, of
 		}
 	}
+	if m := p.machine(); m != nil {
+		p.Machine = m.Name
+	}
 	p.Void = strings.Join(why, "; ")
+}
+
+// apart objects to a pair whose arms ran on different machines.
+func apart(a, b *Machine) []string {
+	if a == nil || b == nil || a.same(b) {
+		return nil
+	}
+	return []string{fmt.Sprintf("the arms ran on different machines: %s and %s", a, b)}
+}
+
+// maxHitDifference is by how much the hit rates of a pair's prefix caches may differ: requests that meet in the queue may share a little.
+const maxHitDifference = 0.01
+
+// otherCaches objects to a pair whose servers did not begin with the same cache.
+func otherCaches(off, on *Cache) []string {
+	if off == nil || on == nil || off.Queries <= 0 || on.Queries <= 0 {
+		return nil
+	}
+	a, b := off.Hits/off.Queries, on.Hits/on.Queries
+	if math.Abs(a-b) <= maxHitDifference {
+		return nil
+	}
+	return []string{fmt.Sprintf("the prefix caches differed: off hit %.1f %% of %.0f tokens, on %.1f %% of %.0f", 100*a, off.Queries, 100*b, on.Queries)}
+}
+
+// machine is where the pair ran; nil when that is not known.
+func (p *Pair) machine() *Machine {
+	for _, r := range []*Run{p.off, p.on} {
+		if r != nil && r.Machine != nil {
+			return r.Machine
+		}
+	}
+	return nil
 }
 
 func objections(r *Run, c *plan.Plan) []string {

@@ -19,6 +19,7 @@ type Report struct {
 	Model       string   `json:"model"`
 	Planned     int      `json:"pairs_planned"` // of each cell
 	SecondLook  bool     `json:"second_look"`
+	Left        int      `json:"pairs_left"` // still to be judged: until then nothing is decided
 	Cells       []Cell   `json:"cells"`
 	Environment []Fact   `json:"environment"`
 	Backends    []string `json:"backends"`
@@ -33,7 +34,11 @@ type Cell struct {
 	Pairs    []Pair        `json:"pairs"`
 	Runs     []RunRow      `json:"runs"`
 	Warnings []string      `json:"warnings"`
+	Cost     []Cost        `json:"cost"`     // of the pairs that count
+	Machines []MachineMean `json:"machines"` // of the pairs that count; empty when not known
+	Same     Same          `json:"same_texts"`
 	metrics  []gate.Metric
+	units    map[string]string // of the metrics, by name
 }
 
 // RunRow is one measured run.
@@ -48,6 +53,8 @@ type RunRow struct {
 	Layer1   *Layer1            `json:"layer1"`
 	CPU      *CPU               `json:"cpu"`
 	Checks   []Check            `json:"checks"`
+	Machine  *Machine           `json:"machine"`
+	Cache    *Cache             `json:"prefix_cache"`
 }
 
 // New judges the runs so far.
@@ -58,6 +65,7 @@ func New(in *Input) *Report {
 	for _, c := range p.Cells() {
 		r.Cells = append(r.Cells, newCell(in, c))
 	}
+	r.Left = in.Left
 	r.conclude()
 	return r
 }
@@ -70,18 +78,24 @@ func newCell(in *Input, c plan.Cell) Cell {
 	out.metrics = metricsOf(in.Plan, out.Pairs)
 	// Both looks of a campaign that declared two use the stricter bound: the first could have ended it.
 	out.Decision = gate.Decide(out.metrics, gate.Options{Limit: in.Plan.Campaign.LimitPct / 100, SecondLook: in.Plan.Campaign.SecondLookPairs > 0})
+	if left := in.pairsPlanned() - len(out.Pairs); in.Left > 0 && left > 0 {
+		out.Decision.Verdict = gate.Undecided
+		out.Decision.Reasons = append([]string{fmt.Sprintf("%d of %d pairs are still to come", left, in.pairsPlanned())}, out.Decision.Reasons...)
+	}
 	for i := range in.Runs {
 		r := &in.Runs[i]
 		if r.Kind == plan.Measured && r.Cell.Index == c.Index {
 			out.Runs = append(out.Runs, row(in.Plan, r))
 		}
 	}
+	out.units = unitsOf(in.Plan.Metrics)
+	out.Cost, out.Machines, out.Same = costOf(out.Pairs), out.machines(), sameTexts(in.Plan, c, out.Pairs)
 	out.warn(in)
 	return out
 }
 
 func row(p *plan.Plan, r *Run) RunRow {
-	out := RunRow{ID: r.ID(), Pair: r.Pair, Arm: r.Arm, Void: r.Void, Metrics: map[string]float64{}, Layer1: r.Layer1, CPU: r.CPU, Checks: list(r.Checks)}
+	out := RunRow{ID: r.ID(), Pair: r.Pair, Arm: r.Arm, Void: r.Void, Metrics: map[string]float64{}, Layer1: r.Layer1, CPU: r.CPU, Checks: list(r.Checks), Machine: r.Machine, Cache: r.Cache}
 	if r.Result == nil {
 		return out
 	}
@@ -99,17 +113,13 @@ const maxOffCV = 0.02
 
 func (c *Cell) warn(in *Input) {
 	say := func(format string, args ...any) { c.Warnings = append(c.Warnings, fmt.Sprintf(format, args...)) }
-	planned := in.Plan.Campaign.Pairs
-	if in.SecondLook {
-		planned += in.Plan.Campaign.SecondLookPairs
-	}
-	counted := 0
+	planned, counted := in.pairsPlanned(), 0
 	for _, p := range c.Pairs {
 		if p.Void == "" {
 			counted++
 		}
 		if p.Same != nil && *p.Same < p.Texts {
-			say("pair %d: %d of %d generated texts differ between the arms", p.Number, p.Texts-*p.Same, p.Texts)
+			say("pair %d: %d of %d generated texts differ between the arms%s", p.Number, p.Texts-*p.Same, p.Texts, c.Same.excuse())
 		}
 	}
 	if counted < planned {
@@ -138,6 +148,9 @@ func (r *Report) conclude() {
 			r.Verdict = v
 		}
 	}
+	if r.Left > 0 {
+		r.Verdict = gate.Undecided
+	}
 	r.Sentence = r.sentence()
 }
 
@@ -158,6 +171,9 @@ func (r *Report) sentence() string {
 	}
 	text := fmt.Sprintf("%s: with the recorder on, the metric that suffers most (%s, %s) regresses by %.2f %%, with an upper end of the 95 %% interval of %.2f %% over %d pairs; the limit is %.2f %%.",
 		r.Verdict, worst.Name, where.Name, *worst.PointPct, upper, worst.N, r.LimitPct)
+	if r.Left > 0 {
+		return text + fmt.Sprintf(" Undecided because pairs are still to come: %d.", r.Left)
+	}
 	if r.Verdict == gate.Undecided {
 		for i := range r.Cells {
 			if d := &r.Cells[i].Decision; d.Verdict == gate.Undecided && len(d.Reasons) > 0 {

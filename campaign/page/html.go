@@ -1,0 +1,48 @@
+package page
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+//go:embed page.html
+var source string
+
+//go:embed style.css
+var style string
+
+// HTML writes the page as one file that holds its style and its plots and asks nothing of the network. It follows the reader's light or dark
+// setting, and prints.
+func (p *Page) HTML(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{
+		"clean": clean,
+		"long":  func(s string) bool { return len(s) > longCell },
+		"short": func(rows [][]string) bool { return len(rows) <= shortTable },
+	}).Parse(source)
+	if err != nil {
+		return fmt.Errorf("cannot write report: %w", err)
+	}
+	type anchored struct {
+		Section
+		ID string
+	}
+	view := struct {
+		*Page
+		Style template.CSS
+		Parts []anchored
+	}{Page: p, Style: template.CSS(style)} // our own file
+	for i, id := range p.anchors() {
+		view.Parts = append(view.Parts, anchored{p.Sections[i], id})
+	}
+	if err := t.Execute(w, view); err != nil {
+		return fmt.Errorf("cannot write report: %w", err)
+	}
+	return nil
+}
+
+const (
+	longCell   = 28 // bytes from which a cell's text may take several lines
+	shortTable = 16 // rows up to which a table is printed on one sheet
+)
