@@ -175,12 +175,25 @@ func startStalled(t *testing.T) *stalled {
 	return x
 }
 
-// TestStalledTerminal: a terminal that takes nothing holds nobody up; it has the sequences that restore it when it is read again.
-// It ran into its limit once in many runs on a busy machine, so it is part of .ci/full alone until that is understood.
-func TestStalledTerminal(t *testing.T) {
-	if os.Getenv("OPPROF_STALLED_TERMINAL") == "" {
-		t.Skip("OPPROF_STALLED_TERMINAL is not set: .ci/full sets it")
+// stacks ends a program that hangs and gives what its goroutines were at.
+func (x *stalled) stacks() string {
+	_ = x.Process.Signal(syscall.SIGABRT)
+	var said bytes.Buffer
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = said.ReadFrom(x.master) })
+	select {
+	case <-x.exited:
+	case <-time.After(10 * time.Second):
 	}
+	_ = x.slave.Close()
+	_ = x.master.Close()
+	reading.Wait()
+	text := said.String()
+	return text[max(0, strings.Index(text, "SIGABRT")):]
+}
+
+// TestStalledTerminal: a terminal that takes nothing holds nobody up; it has the sequences that restore it when it is read again.
+func TestStalledTerminal(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		out  func(*stalled)
@@ -193,12 +206,13 @@ func TestStalledTerminal(t *testing.T) {
 		{"SIGINT", func(x *stalled) { _ = x.Process.Signal(syscall.SIGINT) }, ExitInterrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			x := startStalled(t)
 			c.out(x)
 			select {
 			case <-x.exited:
 			case <-time.After(90 * time.Second):
-				t.Fatal("the program does not end")
+				t.Fatalf("the program does not end:\n%s", x.stacks())
 			}
 			if code := x.ProcessState.ExitCode(); code != int(c.code) {
 				t.Errorf("exit %d, want %d", code, c.code)

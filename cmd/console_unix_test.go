@@ -18,7 +18,8 @@ func modes(tty *os.File) (*term.State, error) { return term.GetState(tty.Fd()) }
 
 func setModes(tty *os.File, s *term.State) error { return term.Restore(tty.Fd(), s) }
 
-// waitFull fills what room a terminal has left, until it takes nothing more for half a second.
+// waitFull fills what room a terminal has left, until it takes nothing more for half a second, and then stops it as ^S does: what the system
+// still moves from one of its buffers into the next makes room for nobody.
 func waitFull(t *testing.T, tty *os.File) {
 	t.Helper()
 	// A description of its own: the program's must go on to block.
@@ -42,6 +43,9 @@ func waitFull(t *testing.T, tty *os.File) {
 			t.Fatal("the terminal takes output for ever")
 		}
 		<-time.After(50 * time.Millisecond)
+	}
+	if err := unix.IoctlSetInt(fd, unix.TCXONC, unix.TCOOFF); err != nil {
+		t.Fatal(err)
 	}
 }
 

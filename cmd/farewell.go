@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -15,10 +14,10 @@ import (
 )
 
 // farewell is what stays on the terminal when the screen is left: what was seen, and where the files are.
-func farewell(w io.Writer, s *session.Session, watched time.Duration) error {
+func farewell(s *session.Session, watched time.Duration) (string, error) {
 	frame, err := s.Frame(context.Background(), store.Query{SpanNS: store.RateSpanNS, Columns: 1})
 	if err != nil {
-		return err
+		return "", err
 	}
 	run := s.Run()
 	lines := [][2]string{
@@ -30,12 +29,11 @@ func farewell(w io.Writer, s *session.Session, watched time.Duration) error {
 	} else {
 		lines = append(lines, [2]string{"files", run.Path}, [2]string{"again", "opprof review " + run.Path})
 	}
+	var b strings.Builder
 	for _, l := range lines {
-		if _, err := fmt.Fprintf(w, "%-9s%s\n", l[0], chart.Sanitize(l[1])); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%-9s%s\n", l[0], chart.Sanitize(l[1]))
 	}
-	return nil
+	return b.String(), nil
 }
 
 // warningList names the rules that were broken, with counts.

@@ -213,14 +213,8 @@ func syncOutput(p *preferences) tui.SyncOutput {
 func (o *screenOptions) open(ctx context.Context, env *Env, p *preferences, s *session.Session) error {
 	file, log := openLog(env, p)
 	defer file.close()
-	begin := env.Now()
 	log.Info("opprof", "version", buildVersion(), "run", s.Run().Path, "kind", s.Run().Kind)
 	err := runScreen(ctx, env, p, o, log, s)
-	if !errors.Is(err, tui.ErrLost) && !errors.Is(err, tui.ErrStalled) {
-		if failed := farewell(env.Stdout, s, env.Now().Sub(begin)); failed != nil {
-			log.Warn("no summary", "error", failed)
-		}
-	}
 	closed := s.Close()
 	if closed != nil {
 		log.Error("reading ended", "error", closed)
@@ -239,6 +233,14 @@ func runScreen(ctx context.Context, env *Env, p *preferences, o *screenOptions, 
 	}
 	if o.control != nil {
 		options.Control, options.ReadOnly = o.control, o.control.readOnly
+	}
+	begin := env.Now()
+	options.Farewell = func() string {
+		text, err := farewell(s, env.Now().Sub(begin))
+		if err != nil {
+			log.Warn("no summary", "error", err)
+		}
+		return text
 	}
 	return screenEnded(tui.Run(ctx, s, options), log)
 }

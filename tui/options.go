@@ -39,6 +39,7 @@ type Options struct {
 	NoMouse  bool          // leave the mouse to the terminal at first
 	State    State         // what was chosen the last time
 	Keep     func(State)   // takes what was chosen this time, when the program has ended; may be nil
+	Farewell func() string // the lines that stay on the terminal when the screen has been left; may be nil
 	Note     string        // shown at first in the footer
 	Control  Controller    // gives orders to the run's supervisor; nil when there is none
 	ReadOnly bool          // its orders would be refused

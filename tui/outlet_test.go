@@ -88,6 +88,32 @@ func TestOutletOfALostTerminal(t *testing.T) {
 	}
 }
 
+// What stays on the terminal is written like everything before it: one that takes the last picture and no more holds nobody up.
+func TestLastLinesOnAFullTerminal(t *testing.T) {
+	for name, c := range map[string]struct {
+		last    string
+		stalled bool
+	}{"taken": {"farewell\n", false}, "more than it takes": {strings.Repeat("farewell\n", 100_000), true}} {
+		t.Run(name, func(t *testing.T) {
+			master, slave, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer master.Close()
+			x := newConsole(slave, slave, func(err error) { t.Error(err) }, func(string) string { return "" })
+			if stalled := x.leave(2*slowWrite, c.last); stalled != c.stalled {
+				t.Errorf("stalled %t", stalled)
+			}
+			_ = slave.Close()
+			rest, _ := io.ReadAll(master) // ends with EIO
+			text, restored := string(rest), strings.HasSuffix(string(rest), restoreScreen)
+			if restored != c.stalled || !c.stalled && !strings.HasPrefix(text, popTitle+"farewell") {
+				t.Errorf("%d bytes, the last of them %q", len(text), text[max(0, len(text)-200):])
+			}
+		})
+	}
+}
+
 // What is larger than any terminal is cut, and said.
 func TestFittedSizes(t *testing.T) {
 	for _, c := range []struct{ w, h, wantW, wantH int }{{80, 24, 80, 24}, {500, 200, 500, 200}, {501, 24, 500, 24}, {65535, 65535, 500, 200}, {1, 1, 1, 1}} {

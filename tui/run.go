@@ -67,12 +67,20 @@ func Run(ctx context.Context, source Source, opt Options) error {
 	}
 	end(nil)
 	following.Wait()
-	if c.leave(quitGrace) || errors.Is(err, ErrStalled) {
+	if c.leave(quitGrace, m.farewell(err)) || errors.Is(err, ErrStalled) {
 		if err = ErrStalled; before != nil {
 			_ = term.Restore(os.Stdin.Fd(), before)
 		}
 	}
 	return m.reason(running, err)
+}
+
+// farewell is what stays on the terminal. It is written as the screen is, never to wait for a terminal that has become full meanwhile.
+func (m *Model) farewell(err error) string {
+	if m.opt.Farewell == nil || errors.Is(err, ErrStalled) {
+		return ""
+	}
+	return m.opt.Farewell()
 }
 
 // programOptions are those of the terminal. Colours are the theme's business: what it asks for is written as it is, and Bubble Tea, which

@@ -184,13 +184,14 @@ func parentOf(pid int) int {
 	return numberOr(fields[1], 0)
 }
 
-// leave waits for the terminal to take the last lines. One that does not is put back by force.
-func (c *console) leave(limit time.Duration) (stalled bool) {
+// leave writes what is to stay on the terminal and waits for it to be taken. A terminal that does not take it is put back by force.
+func (c *console) leave(limit time.Duration, last string) (stalled bool) {
 	defer c.outlet.end()
 	if !c.real {
+		_, _ = c.outlet.Write([]byte(last))
 		return !c.outlet.drain(limit) && c.outlet.behind()
 	}
-	_, _ = c.outlet.Write([]byte(popTitle))
+	_, _ = c.outlet.Write([]byte(popTitle + last))
 	if c.outlet.drain(limit) || c.outlet.gone() {
 		return false
 	}
