@@ -140,7 +140,7 @@ func (l Launch) drawPhases(g *chart.Grid) {
 			l.drawDone(row, name, p)
 		case y < now && y > 0:
 			row.Text(2, 0, row.W()-2, name, theme.RoleDim)
-			row.Text(launchNames+2, 0, row.W()-launchNames-2, "not needed, or not told", theme.RoleDim)
+			row.Text(launchNames+2, 0, row.W()-launchNames-2, "not told", theme.RoleDim)
 		case y < now:
 			l.drawDone(row, name, serverlog.PhaseNS{TookNS: -1})
 		default:
