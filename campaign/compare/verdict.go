@@ -1,0 +1,94 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+
+	"opprof/engine/unit"
+)
+
+// Words of a verdict.
+const (
+	Slower   = "slower"             // B takes longer for the same work
+	Faster   = "faster"             // B takes less time for the same work
+	Same     = "no difference"      // none was found: the interval holds 0
+	Unlike   = "workloads differ"   // too much to compare
+	TooShort = "too little to tell" // no interval can be given
+)
+
+// Verdict says what the comparison comes to.
+type Verdict struct {
+	Word    string   `json:"word"` // slower, faster, no difference, workloads differ, or too little to tell
+	Text    string   `json:"text"`
+	Remarks []string `json:"remarks"` // what to bear in mind, in sentences
+}
+
+func (c *Comparison) judge() Verdict {
+	v := Verdict{Remarks: c.remarks()}
+	s, e := &c.Support, c.Overall.Equal
+	switch {
+	case c.A.Steps == 0 || c.B.Steps == 0:
+		v.Word, v.Text = TooShort, "no step is left to compare of "+strings.Join(c.emptySides(), " and ")
+	case s.Distance > 1-OverlapLeast:
+		v.Word = Unlike
+		v.Text = fmt.Sprintf("the mixes of steps have %s in common, at least %s is needed", unit.Percent(1-s.Distance), unit.Percent(OverlapLeast))
+	case e == nil || e.Low == nil || s.Judged == 0 && s.Uneven == 0:
+		v.Word, v.Text = TooShort, "no kind of step has enough steps on both sides"
+	case min(s.TimeA, s.TimeB) < TimeLeast:
+		v.Word = Unlike
+		v.Text = fmt.Sprintf("%s of A's time and %s of B's lie in kinds of steps that both have enough of, at least %s is needed",
+			unit.Percent(s.TimeA), unit.Percent(s.TimeB), unit.Percent(TimeLeast))
+	case *e.Low > 0:
+		v.Word, v.Text = Slower, "at equal composition the step period of B is "+e.String()
+	case *e.High < 0:
+		v.Word, v.Text = Faster, "at equal composition the step period of B is "+e.String()
+	default:
+		v.Word, v.Text = Same, "at equal composition none is found: the step period of B is "+e.String()
+	}
+	return v
+}
+
+func (c *Comparison) emptySides() []string {
+	var out []string
+	if c.A.Steps == 0 {
+		out = append(out, "A")
+	}
+	if c.B.Steps == 0 {
+		out = append(out, "B")
+	}
+	return out
+}
+
+// String is a change with its interval, as a predicate.
+func (c *Change) String() string {
+	if c.Low == nil {
+		return percent(c.Pct) + " against A"
+	}
+	return fmt.Sprintf("%s against A (95 %%: %s)", percent(c.Pct), interval(c))
+}
+
+func (c *Comparison) remarks() []string {
+	var out []string
+	if len(c.Differences) > 0 {
+		var names []string
+		for _, d := range c.Differences {
+			names = append(names, d.What)
+		}
+		out = append(out, "the servers differ in "+strings.Join(names, ", "))
+	}
+	if c.A.Steps > 0 && c.B.Steps > 0 {
+		out = append(out, "the interval is about these two recordings: how much two runs of the same server differ is for a campaign of pairs to tell")
+	}
+	for _, s := range []struct {
+		name string
+		side *Side
+	}{{"A", &c.A}, {"B", &c.B}} {
+		if !s.side.Independent {
+			out = append(out, fmt.Sprintf("steps of %s still move together over blocks of %d: its intervals are too narrow", s.name, s.side.BlockSteps))
+		}
+	}
+	if c.Support.Uneven > 0.05 {
+		out = append(out, fmt.Sprintf("%s of the weight is in kinds whose steps hold over %d %% more tokens on one side", unit.Percent(c.Support.Uneven), UnevenPct))
+	}
+	return out
+}
