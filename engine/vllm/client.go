@@ -56,6 +56,7 @@ func ParseAddress(s string) (Address, error) {
 type Client struct {
 	http *http.Client
 	base string
+	key  string // of the API, "" for none
 }
 
 // NewClient prepares a client. It does not connect.
@@ -72,6 +73,9 @@ func NewClient(a Address) *Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
+
+// Authorize makes the client send an API key, which vLLM wants for what lies under /v1.
+func (c *Client) Authorize(key string) { c.key = key }
 
 // dialHost is how a server that listens on all interfaces is reached from its own machine.
 func dialHost(host string) string {
@@ -127,13 +131,9 @@ func (c *Client) Profiles(ctx context.Context) (bool, error) {
 const maxAnswer = 4096
 
 func (c *Client) call(ctx context.Context, method, path string) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	resp, err := c.send(ctx, method, path)
 	if err != nil {
 		return 0, err
-	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return 0, fmt.Errorf("no answer to %s %s: %w", method, path, unwrapURL(err))
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
@@ -141,6 +141,21 @@ func (c *Client) call(ctx context.Context, method, path string) (int, error) {
 		return resp.StatusCode, fmt.Errorf("%s %s: %s%s", method, path, resp.Status, sentence(body))
 	}
 	return resp.StatusCode, err
+}
+
+func (c *Client) send(ctx context.Context, method, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, fmt.Errorf("no answer to %s %s: %w", method, path, unwrapURL(err))
+	}
+	return resp, nil
 }
 
 // unwrapURL drops the address that net/http puts before every error: it is one we made up for the socket's sake.
