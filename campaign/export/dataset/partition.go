@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// nullPartition is how a partition says that its value is null.
-	nullPartition = "__HIVE_DEFAULT_PARTITION__"
+	// unknown is the value of a partition that has none. The convention for null would keep PyArrow from telling the type of a column that has
+	// nothing else.
+	unknown = "-"
 	// longestValue is how long the value of a partition may be, so that any file system takes the folder's name.
 	longestValue = 200
 	hashDigits   = 16
 )
 
 // partition is the name of a partition's folder: key=value, the value with all but letters, digits, dot, dash and underscore as %XX. An
-// empty value is null. What would be too long is cut and told apart by a hash.
+// empty value is a dash. What would be too long is cut and told apart by a hash.
 func partition(key, value string) string {
 	switch value {
 	case "":
-		return key + "=" + nullPartition
-	case nullPartition:
-		return key + "=%5F" + value[1:]
+		return key + "=" + unknown
+	case unknown:
+		return key + "=%2D"
 	}
 	var b strings.Builder
 	for i := range len(value) {

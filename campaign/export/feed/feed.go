@@ -105,9 +105,9 @@ func (f *Feed) Read() int64 { return f.read.Load() }
 // It ends with the first error of take or after, or with that of ctx.
 func (f *Feed) Each(ctx context.Context, take func(*Item) error, after func() error) (Count, error) {
 	var count Count
-	engines := map[string]*engine{}
+	placer := NewPlacer()
 	for i := range f.streams {
-		r := reading{feed: f, count: &count, number: i, engines: engines, take: take}
+		r := reading{feed: f, count: &count, placer: placer, number: i, take: take}
 		for _, p := range f.streams[i].parts {
 			if err := r.part(ctx, p); err != nil {
 				return count, err
@@ -122,23 +122,13 @@ func (f *Feed) Each(ctx context.Context, take func(*Item) error, after func() er
 	return count, nil
 }
 
-// reading is one stream while it is read. Places are given as engine/store gives them: a stream has a sequence, which begins where that of its
-// engine stands.
+// reading is one stream while it is read.
 type reading struct {
-	feed     *Feed
-	count    *Count
-	number   int
-	engines  map[string]*engine
-	take     func(*Item) error
-	engine   *engine // of the newest line; nil before one names it
-	sequence store.Sequence
-}
-
-// engine is where the steps of an engine stand, over all streams.
-type engine struct {
-	id       string
-	stream   int // that gave the newest step
-	sequence store.Sequence
+	feed   *Feed
+	count  *Count
+	placer *Placer
+	number int
+	take   func(*Item) error
 }
 
 // checkEvery is after how many lines the end of the context is looked for.
@@ -158,7 +148,8 @@ func (r *reading) part(ctx context.Context, p part) error {
 			return ctx.Err()
 		}
 		item.Line = lines.Line()
-		r.place(&item)
+		item.Engine, item.Place = r.placer.Place(r.number, item.Line)
+		r.note(item.Line)
 		if err := r.take(&item); err != nil {
 			return err
 		}
@@ -185,49 +176,12 @@ func (r *reading) open(p part) (io.Reader, func(), error) {
 	return in, func() { closeIn(); _ = f.Close() }, nil
 }
 
-// place says whose a line is and where a step lies.
-func (r *reading) place(it *Item) {
-	switch l := it.Line; l.Kind {
-	case record.KindStep:
-		e := r.follow(l.Step.EngineID)
-		if r.sequence == (store.Sequence{}) {
-			r.sequence = e.sequence.Join(&l.Step)
-		}
-		it.Place = r.sequence.Next(&l.Step)
-		if e.stream == r.number || r.sequence.LastCompleteNS >= e.sequence.LastCompleteNS {
-			e.stream, e.sequence = r.number, r.sequence
-		}
-	case record.KindHeader:
-		r.follow(l.Header.EngineID)
-	case record.KindProfile:
-		r.follow(l.Profile.EngineID)
-	case record.KindDummyStep:
-		r.follow(l.Dummy.EngineID)
-	case record.KindFooter:
-		r.follow(l.Footer.EngineID)
-	case record.KindBad:
-		if r.count.FirstBad == "" && !l.Err.TornTail {
-			r.count.FirstBad = l.Err.Error()
-		}
-	case record.KindUnknown:
+// note counts what the reader's own statistics do not tell.
+func (r *reading) note(l *record.Line) {
+	switch {
+	case l.Kind == record.KindUnknown:
 		r.count.Unknown++
+	case l.Kind == record.KindBad && r.count.FirstBad == "" && !l.Err.TornTail:
+		r.count.FirstBad = l.Err.Error()
 	}
-	if r.engine != nil {
-		it.Engine = r.engine.id
-	}
-}
-
-// follow makes the engine of that id the stream's.
-func (r *reading) follow(id string) *engine {
-	if r.engine != nil && r.engine.id == id {
-		return r.engine
-	}
-	e := r.engines[id]
-	if e == nil {
-		id = strings.Clone(id)
-		e = &engine{id: id, stream: r.number}
-		r.engines[id] = e
-	}
-	r.engine, r.sequence = e, store.Sequence{}
-	return e
 }
