@@ -10,6 +10,7 @@ import (
 	"opprof/campaign/export/dataset"
 	"opprof/campaign/export/feed"
 	"opprof/campaign/export/tables"
+	"opprof/campaign/export/windows"
 	"opprof/engine/record"
 	"opprof/traces/family"
 )
@@ -52,17 +53,17 @@ func Parquet(ctx context.Context, to *dataset.Dataset, s Source, progress Progre
 		return dataset.Manifest{}, Summary{}, err
 	}
 	defer e.Abort()
-	p := &parquetExport{source: s, to: e, marks: map[string][]mark{}}
+	p := &parquetExport{source: s, to: e, marks: windows.NewMarkers()}
 	count, err := p.streams(ctx, progress)
 	if err != nil {
 		return dataset.Manifest{}, Summary{}, fmt.Errorf("cannot export %s: %w", s.Path, err)
 	}
 	sum := Summary{Bytes: count.Bytes, Lines: count.Lines, Steps: count.Steps, BadLines: count.Bad, Torn: count.Torn, Unknown: count.Unknown,
 		FirstBad: count.FirstBad, Problems: append([]string{}, count.Problems...)}
-	if err := p.windows(ctx, &sum); err != nil {
+	if err := p.writeWindows(ctx, &sum); err != nil {
 		return dataset.Manifest{}, Summary{}, fmt.Errorf("cannot export %s: %w", s.Path, err)
 	}
-	if len(p.marks) == 0 && count.Lines == 0 && sum.Windows == 0 {
+	if count.Lines == 0 && sum.Windows == 0 {
 		return dataset.Manifest{}, sum, fmt.Errorf("cannot export %s: it holds neither records nor traces%s", s.Path, because(sum.Problems))
 	}
 	m, err := e.Commit(sum)
@@ -83,8 +84,8 @@ type parquetExport struct {
 	sinks  map[string]*engineSinks // by engine, of the stream being read
 	order  []string                // engines of sinks, as they came
 	last   *engineSinks
-	marks  map[string][]mark // profiler starts by engine
-	seen   []string          // engines in the order of their first line
+	marks  *windows.Markers
+	seen   []string // engines in the order of their first line
 }
 
 type engineSinks struct {
@@ -92,9 +93,6 @@ type engineSinks struct {
 	steps  sink[tables.Step]
 	events sink[tables.Event]
 }
-
-// mark is a start of the profiler.
-type mark struct{ afterStep, wallNS int64 }
 
 const (
 	// openEngines bounds the files that are open at once: an engine has a stream of its own, but files may have been put together.
@@ -133,11 +131,9 @@ func (p *parquetExport) line(it *feed.Item) error {
 		return err
 	}
 	l := it.Line
+	p.marks.Add(it.Stream, l)
 	if l.Kind == record.KindStep {
 		return s.steps.add(p.to, &tables.Step{Step: l.Step, Place: it.Place, Line: l.Number})
-	}
-	if l.Kind == record.KindProfile && l.Profile.Action == record.ActionStart && (l.Profile.OK == nil || *l.Profile.OK) {
-		p.marks[it.Engine] = append(p.marks[it.Engine], mark{l.Profile.AfterStep, l.Profile.WallNS})
 	}
 	if e, ok := tables.NewEvent(l); ok {
 		return s.events.add(p.to, &e)

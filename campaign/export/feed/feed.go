@@ -20,6 +20,7 @@ import (
 
 // Item is one line. It is reused by the next one.
 type Item struct {
+	Stream int    // number, by name
 	Path   string // of the file
 	Engine string // of the line, or of the line before it for one that names none; "" when no line did
 	Line   *record.Line
@@ -142,7 +143,7 @@ func (r *reading) part(ctx context.Context, p part) error {
 	}
 	defer closeIn()
 	lines := record.NewReader(in, p.path)
-	item := Item{Path: p.path}
+	item := Item{Stream: r.number, Path: p.path}
 	for n := 0; lines.Scan(); n++ {
 		if n%checkEvery == 0 && ctx.Err() != nil {
 			return ctx.Err()
