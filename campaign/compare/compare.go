@@ -13,10 +13,11 @@ const (
 	BlocksLeast = 5
 	// UnevenPct is how far the mean tokens of a cell's steps may lie apart: beyond, a difference may come from what the steps held.
 	UnevenPct = 10
-	// TimeLeast is the share of either run's time that must lie in cells that are judged, and OverlapLeast the share of steps that the two
-	// mixes have in common; below either, the workloads differ too much to compare.
+	// TimeLeast is the share of either run's time that must lie in cells that both have, and OverlapLeast the share of steps that the two mixes
+	// have in common; below either, the workloads differ too much to compare. As much time must lie in cells that are judged; where it does
+	// not, too little was recorded.
 	TimeLeast    = 0.5
-	OverlapLeast = 0.2
+	OverlapLeast = 0.3
 
 	alpha = 0.05 // of all intervals
 )
@@ -61,8 +62,10 @@ type Support struct {
 	Distance float64 `json:"distance"`       // total variation distance of the mixes: 0 the same, 1 nothing in common
 	StepsA   float64 `json:"a_steps_shared"` // share of A's steps in cells that both have
 	StepsB   float64 `json:"b_steps_shared"`
-	TimeA    float64 `json:"a_time_judged"` // share of A's time in cells that are judged
-	TimeB    float64 `json:"b_time_judged"`
+	TimeA    float64 `json:"a_time_shared"` // share of A's time in cells that both have
+	TimeB    float64 `json:"b_time_shared"`
+	JudgedA  float64 `json:"a_time_judged"` // of it, in cells that are judged
+	JudgedB  float64 `json:"b_time_judged"`
 	Uneven   float64 `json:"uneven_weight"` // share of the weights in cells whose steps hold different numbers of tokens inside
 }
 
@@ -143,15 +146,7 @@ func Compare(a, b *Reading) *Comparison {
 	fams := newFamilies(a, b)
 	fams.into(c.Cells)
 	c.Families = fams.rows()
-	for i := range c.Cells {
-		if r := &c.Cells[i]; r.Judged {
-			c.Support.Judged++
-			c.Support.TimeA += float64(r.StepsA) * *r.MeanA / float64(max(a.steps.sum, 1))
-			c.Support.TimeB += float64(r.StepsB) * *r.MeanB / float64(max(b.steps.sum, 1))
-		} else if r.uneven() {
-			c.Support.Uneven += r.Weight
-		}
-	}
+	c.Support.addTimes(c.Cells, a.steps.sum, b.steps.sum)
 	c.Verdict = c.judge()
 	return c
 }
@@ -212,6 +207,25 @@ func (m *match) support() Support {
 		}
 	}
 	return s
+}
+
+// addTimes adds what the rows say about the time of either run.
+func (s *Support) addTimes(rows []CellRow, totalA, totalB int64) {
+	for i := range rows {
+		r := &rows[i]
+		if r.PartNS == nil {
+			continue
+		}
+		timeA, timeB := float64(r.StepsA)**r.MeanA/float64(max(totalA, 1)), float64(r.StepsB)**r.MeanB/float64(max(totalB, 1))
+		s.TimeA, s.TimeB = s.TimeA+timeA, s.TimeB+timeB
+		switch {
+		case r.Judged:
+			s.Judged++
+			s.JudgedA, s.JudgedB = s.JudgedA+timeA, s.JudgedB+timeB
+		case r.uneven():
+			s.Uneven += r.Weight
+		}
+	}
 }
 
 const weights = "the smaller of the two shares of steps that a cell has, scaled to sum to 1"

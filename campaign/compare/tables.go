@@ -75,7 +75,8 @@ func (c *Comparison) overallTable() Table {
 		t.note("composition makes %.1f %% of the plain difference", *o.ExplainedPct)
 	}
 	s := &c.Support
-	t.note("both have %s kinds of steps, %s with enough steps: %s of A's time, %s of B's", unit.Count(int64(s.Cells)), unit.Count(int64(s.Judged)), unit.Percent(s.TimeA), unit.Percent(s.TimeB))
+	t.note("both have %s kinds of steps: %s of A's time, %s of B's", unit.Count(int64(s.Cells)), unit.Percent(s.TimeA), unit.Percent(s.TimeB))
+	t.note("%s of them have enough steps: %s of A's time, %s of B's", unit.Count(int64(s.Judged)), unit.Percent(s.JudgedA), unit.Percent(s.JudgedB))
 	t.note("the mixes have %s in common (distance %.3f); weights: %s", unit.Percent(1-s.Distance), s.Distance, o.Weights)
 	return t
 }

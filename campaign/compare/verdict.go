@@ -32,12 +32,18 @@ func (c *Comparison) judge() Verdict {
 	case s.Distance > 1-OverlapLeast:
 		v.Word = Unlike
 		v.Text = fmt.Sprintf("the mixes of steps have %s in common, at least %s is needed", unit.Percent(1-s.Distance), unit.Percent(OverlapLeast))
-	case e == nil || e.Low == nil || s.Judged == 0 && s.Uneven == 0:
-		v.Word, v.Text = TooShort, "no kind of step has enough steps on both sides"
 	case min(s.TimeA, s.TimeB) < TimeLeast:
 		v.Word = Unlike
-		v.Text = fmt.Sprintf("%s of A's time and %s of B's lie in kinds of steps that both have enough of, at least %s is needed",
+		v.Text = fmt.Sprintf("%s of A's time and %s of B's lie in kinds of steps that both have, at least %s is needed",
 			unit.Percent(s.TimeA), unit.Percent(s.TimeB), unit.Percent(TimeLeast))
+	case min(s.JudgedA, s.JudgedB) < TimeLeast && s.Uneven > 1-TimeLeast:
+		v.Word, v.Text = Unlike, "steps of the same kind hold different numbers of tokens in A and B"
+	case min(s.JudgedA, s.JudgedB) < TimeLeast:
+		v.Word = TooShort
+		v.Text = fmt.Sprintf("%s of A's time and %s of B's lie in kinds of steps that both have enough of, at least %s is needed",
+			unit.Percent(s.JudgedA), unit.Percent(s.JudgedB), unit.Percent(TimeLeast))
+	case e.Low == nil:
+		v.Word, v.Text = TooShort, "most kinds of steps lie in a single block of either run"
 	case *e.Low > 0:
 		v.Word, v.Text = Slower, "at equal composition the step period of B is "+e.String()
 	case *e.High < 0:
