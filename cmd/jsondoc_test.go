@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"opprof/campaign/compare"
 	"opprof/cmd/session"
 	"opprof/engine/control"
 	"opprof/engine/store"
@@ -27,6 +28,8 @@ func TestJSONDocument(t *testing.T) {
 	for _, file := range []string{
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
 		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
+		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
+		"../campaign/compare/server.go", "../campaign/compare/verdict.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -37,6 +40,7 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `status --json`", reflect.TypeFor[control.Status]())
 	d.section("## `list --json`", reflect.TypeFor[runList]())
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
+	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
 	for _, missing := range d.untagged {
 		t.Errorf("%s is printed without a name of its own: give it a json tag", missing)
 	}
@@ -117,6 +121,9 @@ func (d *jsonDocument) section(title string, root reflect.Type) {
 func (d *jsonDocument) fields(t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
 		if f.Anonymous {
 			d.fields(f.Type)
 			continue
