@@ -23,15 +23,22 @@ func newAttach(env *Env) *cobra.Command {
 	o := &attachOptions{}
 	o.run = o.open
 	c := &cobra.Command{
-		Use:   "attach RUN",
-		Short: "Watch a run live",
+		Use:   "attach RUN|URL",
+		Short: "Watch a run live, or a server by what it says itself",
 		Long: `Follows the records of a run while the server writes them, however long it has been running. Leaving the screen changes nothing
 for the server. A run that opprof launched and whose supervisor was killed gets a new one. ` + screenHelp + `
 
+` + watchHelp + `
+
+URL alone (http://host:port, unix:/path, or the path of a socket) shows what the server says itself, in /metrics: nothing is known of single
+steps then. A server that wants an API key for its list of models gets the one in VLLM_API_KEY (or OPPROF_API_KEY).
+
 ` + runArgument,
 		Example: `  opprof attach RUN
-  opprof attach latest --once --json`,
-		Args:              exactly("RUN"),
+  opprof attach latest --once --json
+  opprof attach /data/run7 --url http://127.0.0.1:8000   # somebody else's server with the patch
+  opprof attach http://127.0.0.1:8000                    # any vLLM server`,
+		Args:              exactly("RUN|URL"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
 	}
@@ -42,6 +49,12 @@ for the server. A run that opprof launched and whose supervisor was killed gets 
 }
 
 func (o *attachOptions) open(ctx context.Context, env *Env, arg string) error {
+	if isServer(arg) {
+		return o.attachServer(ctx, env, arg)
+	}
+	if err := o.watch.check(); err != nil {
+		return err
+	}
 	run, err := env.openRun(arg)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/alert"
+	"opprof/engine/meter"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
@@ -23,6 +24,7 @@ type want struct {
 	server bool             // the run's folder and metrics; needs a ServerSource
 
 	windows *windowQuery // needs a WindowSource
+	reading bool         // what the server says itself; needs a MetricsSource
 }
 
 // picture is the answer to a want, in one piece: its frames belong together.
@@ -34,6 +36,7 @@ type picture struct {
 	logErr   error // why there is none; what the steps tell does not depend on it
 	contents *rundir.Contents
 	metrics  *vllm.Metrics
+	reading  *meter.Reading
 
 	windows    *catalog.List
 	windowsErr error // why there is none
@@ -134,6 +137,12 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 	}
 	if from, ok := source.(WindowSource); ok && w.windows != nil {
 		p.windows, p.windowsErr = from.Windows(ctx, w.windows.keys())
+	}
+	if from, ok := source.(MetricsSource); ok && w.reading {
+		var err error
+		if p.reading, err = from.Reading(ctx); err != nil {
+			return err
+		}
 	}
 	from, ok := source.(ServerSource)
 	if !ok || !w.server {

@@ -16,5 +16,8 @@ func pagesOf(ctx context.Context, source Source, run rundir.Description, opt Opt
 	if from, ok := source.(StepSource); ok {
 		pages = append(pages, newBoard(ctx, from, run, opt))
 	}
+	if _, ok := source.(MetricsSource); ok {
+		pages = append(pages, newMetricsPage(opt))
+	}
 	return append(pages, serverPages(ctx, source, run, opt)...)
 }
