@@ -81,7 +81,7 @@ func printReading(w io.Writer, r *meter.Reading, now time.Time) error {
 	t := &table{}
 	about := func(name, format string, args ...any) { t.line("%-9s %s", name, fmt.Sprintf(format, args...)) }
 	about("server", "%s", r.Addr)
-	about("vLLM", "%s", unit.Known(r.Version, same))
+	about("vLLM", "%s", unit.Known(r.Version, printable))
 	about("models", "%s", modelNames(r.Models))
 	about("state", "%s, %s ago", r.State, now.Sub(time.Unix(0, r.AtNS)).Round(time.Millisecond))
 	about("profile", "%s", unit.Known(r.Profile, func(mounted bool) string {
@@ -115,8 +115,6 @@ func printReading(w io.Writer, r *meter.Reading, now time.Time) error {
 	}
 	return figures.write(w)
 }
-
-func same(s string) string { return s }
 
 func modelNames(models []vllm.Model) string {
 	var names []string
