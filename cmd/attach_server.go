@@ -71,7 +71,7 @@ func (o *attachOptions) printServer(ctx context.Context, env *Env, s *session.Se
 		err = printReading(env.Stdout, r, env.Now())
 	}
 	if err == nil && r.State != meter.Answers {
-		return WithHint(fmt.Errorf("cannot watch the server at %s: %s", r.Addr, printable(r.Problem)), "is this its address, and does it run? opprof review RUN shows what was recorded")
+		return WithHint(fmt.Errorf("cannot watch the server at %s: %s", r.Addr, printable(r.Problem)), "is this its address, and does it run?")
 	}
 	return err
 }
@@ -107,10 +107,11 @@ func printReading(w io.Writer, r *meter.Reading, now time.Time) error {
 	for _, row := range r.Rows() {
 		figures.row(row.Name, row.Now, row.Total, row.Metric)
 	}
+	recent := ", last " + unit.Duration(r.RecentNS)
 	figures.row()
 	figures.row("latency", "n", "p50", "p90", "p99", "buckets of")
 	for _, l := range r.LatencyRows() {
-		figures.row(l.Name+", last minute", l.Recent[0], l.Recent[1], l.Recent[2], l.Recent[3], l.Metric)
+		figures.row(l.Name+recent, l.Recent[0], l.Recent[1], l.Recent[2], l.Recent[3], l.Metric)
 		figures.row(l.Name+", since start", l.Whole[0], l.Whole[1], l.Whole[2], l.Whole[3], l.Metric)
 	}
 	return figures.write(w)

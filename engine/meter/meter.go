@@ -241,6 +241,9 @@ func (m *Meter) fill(r *Reading) {
 		r.RateNS = s.atNS - before.atNS
 	}
 	minute := m.since(recentNS)
+	if minute != nil {
+		r.RecentNS = s.atNS - minute.atNS
+	}
 	for i, l := range latencies() {
 		one := Latency{Name: l.name, Metric: l.metric}
 		if s.known {

@@ -37,6 +37,7 @@ type Reading struct {
 	Preempted Counter   `json:"preemptions"`
 	Lookups   Counter   `json:"prefix_lookup_tokens"`
 	Hits      Counter   `json:"prefix_hit_tokens"`
+	RecentNS  int64     `json:"recent_ns"` // time that the recent quantiles cover
 	Latencies []Latency `json:"latencies"`
 
 	BadLines int64  `json:"bad_lines"` // of the last /metrics
@@ -55,7 +56,7 @@ type Counter struct {
 type Latency struct {
 	Name   string    `json:"name"`
 	Metric string    `json:"metric"`
-	Recent Quantiles `json:"last_minute"`
+	Recent Quantiles `json:"recent"` // over Reading.RecentNS
 	Whole  Quantiles `json:"since_start"`
 }
 

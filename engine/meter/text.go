@@ -47,7 +47,7 @@ func share(part, all *float64) string {
 // LatencyRow is a histogram as it is printed: of each quantile the bucket that holds it.
 type LatencyRow struct {
 	Name, Metric string
-	Recent       [4]string // count, p50, p90, p99 of the last minute
+	Recent       [4]string // count, p50, p90, p99 over Reading.RecentNS
 	Whole        [4]string // since the server's start
 }
 

@@ -112,9 +112,14 @@ func (m *Metrics) Draw(g *chart.Grid, focus MetricsPart) {
 
 func (m *Metrics) drawPart(g *chart.Grid, part MetricsPart, focus bool) {
 	title := [metricsParts]string{"what the server says", "latency", "server"}[part]
-	right := [metricsParts]string{"from /metrics, no per-step records", "histogram buckets, last minute", ""}[part]
-	if m.Reading.RateNS > 0 && part == metricsFigures {
-		right += "; rates of " + unit.Duration(m.Reading.RateNS)
+	right := ""
+	switch {
+	case part == metricsFigures && m.Reading.RateNS > 0:
+		right = "rates of " + unit.Duration(m.Reading.RateNS) + "; from /metrics, no per-step records"
+	case part == metricsFigures:
+		right = "from /metrics, no per-step records"
+	case part == metricsLatency && m.Reading.RecentNS > 0:
+		right = "histogram buckets, last " + unit.Duration(m.Reading.RecentNS)
 	}
 	inside := g.Box(title, right, focus)
 	inside = inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()})
