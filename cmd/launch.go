@@ -73,8 +73,8 @@ func onlyAfterDash(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// plan is what is going to be started.
-type plan struct {
+// launchPlan is what is going to be started.
+type launchPlan struct {
 	server serverconf.Server
 	dir    string
 	id     string
@@ -125,7 +125,7 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 }
 
 // plan reads the configuration and chooses the run's folder.
-func (o *launchOptions) plan(env *Env, extra []string) (plan, error) {
+func (o *launchOptions) plan(env *Env, extra []string) (launchPlan, error) {
 	path := o.campaign
 	if path == "" {
 		path = campaignFile
@@ -133,21 +133,13 @@ func (o *launchOptions) plan(env *Env, extra []string) (plan, error) {
 	s, err := serverconf.Load(path)
 	if err != nil {
 		if o.campaign == "" && errors.Is(err, fs.ErrNotExist) {
-			return plan{}, WithHint(usageErrorf("there is no %s here: launch needs to know the model and how to serve it", campaignFile), "opprof config init --server > campaign.toml, then edit its model")
+			return launchPlan{}, WithHint(usageErrorf("there is no %s here: launch needs to know the model and how to serve it", campaignFile), "opprof config init --server > campaign.toml, then edit its model")
 		}
-		return plan{}, WithCode(err, ExitUsage)
+		return launchPlan{}, WithCode(err, ExitUsage)
 	}
-	s.Args = absoluteArgs(append(s.Args, extra...))
-	if st, err := os.Stat(s.Model); err == nil && st.IsDir() {
-		s.Model = absolutePath(s.Model) // the server runs in a folder of its own
-	}
-	if s.UDS != "" {
-		s.UDS = absolutePath(s.UDS)
-	}
-	if strings.ContainsRune(s.Python, filepath.Separator) {
-		s.Python = absolutePath(s.Python)
-	}
-	p := plan{server: s, dir: o.run}
+	s.Args = append(s.Args, extra...)
+	absoluteServer(&s)
+	p := launchPlan{server: s, dir: o.run}
 	if p.dir != "" {
 		p.dir = absolutePath(p.dir)
 		p.id = folderID(p.dir)
@@ -155,11 +147,25 @@ func (o *launchOptions) plan(env *Env, extra []string) (plan, error) {
 	}
 	root, err := env.places().Runs()
 	if err != nil {
-		return plan{}, err
+		return launchPlan{}, err
 	}
 	p.id = rundir.NewID(env.Now(), s.Model, s.TensorParallel)
 	p.dir = filepath.Join(absolutePath(root), p.id)
 	return p, nil
+}
+
+// absoluteServer resolves the paths of a configuration: the server runs in a folder of its own.
+func absoluteServer(s *serverconf.Server) {
+	s.Args = absoluteArgs(s.Args)
+	if st, err := os.Stat(s.Model); err == nil && st.IsDir() {
+		s.Model = absolutePath(s.Model)
+	}
+	if s.UDS != "" {
+		s.UDS = absolutePath(s.UDS)
+	}
+	if strings.ContainsRune(s.Python, filepath.Separator) {
+		s.Python = absolutePath(s.Python)
+	}
 }
 
 // absoluteArgs resolves arguments that are written as relative paths: the server runs in the folder of its run.
@@ -209,7 +215,7 @@ func freshFolder(dir string) error {
 }
 
 // prepare makes the run's folder with its configuration.
-func (p plan) prepare() error {
+func (p launchPlan) prepare() error {
 	if err := os.MkdirAll(p.dir, rundir.DirMode); err != nil {
 		return fmt.Errorf("cannot make run folder: %w", err)
 	}

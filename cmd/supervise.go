@@ -59,7 +59,7 @@ func supervise(ctx context.Context, env *Env, dir string) error {
 		return err
 	}
 	// Nothing may keep a takeover from watching a server that runs: a patch that cannot be built any more is only a reason not to start one.
-	patched, err := env.Patch(ctx, s.Python)
+	patched, err := env.patched(ctx, s)
 	if err != nil {
 		if stand, standErr := supervisor.Stand(dir); standErr != nil || !stand.Open {
 			return err
@@ -73,6 +73,14 @@ func supervise(ctx context.Context, env *Env, dir string) error {
 	}
 	c.Manifest = manifest(s, patched, c.Command.Env)
 	return supervisor.Run(ctx, c)
+}
+
+// patched is what a server is patched with: nothing for one that runs as it was installed.
+func (e *Env) patched(ctx context.Context, s serverconf.Server) (*overlay.Overlay, error) {
+	if !s.Patch {
+		return &overlay.Overlay{}, nil
+	}
+	return e.Patch(ctx, s.Python)
 }
 
 // inspector reads traces with the built-in kernel rules.

@@ -140,6 +140,7 @@ func (p *Plan) Config(r Run) serverconf.Server {
 	s.Args = slices.Clone(s.Args)
 	s.TensorParallel = r.Cell.TensorParallel
 	s.Record = r.Arm == On
+	s.Patch = r.Arm != Unpatched
 	s.Profiler.Enabled = r.Kind == Windows
 	switch r.Cell.GraphMode {
 	case GraphDefault:

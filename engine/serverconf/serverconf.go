@@ -32,6 +32,7 @@ type Server struct {
 	Env              map[string]string `toml:"env"`     // more variables; secrets belong into the environment itself
 	Wrapper          []string          `toml:"wrapper"` // a program before the interpreter that becomes it, such as numactl
 	Record           bool              `toml:"record"`  // write Layer-1 records
+	Patch            bool              `toml:"patch"`   // start the patched copy; false: vLLM as it was installed, which cannot record
 	ShutdownTimeout  Duration          `toml:"shutdown_timeout"`
 	StartTimeout     Duration          `toml:"start_timeout"` // 0 is none
 	OnHangup         string            `toml:"on_hangup"`     // keep or stop
@@ -76,7 +77,7 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d)
 
 // Defaults are the values of keys that a file leaves out.
 func Defaults() Server {
-	return Server{Python: "python3", TensorParallel: 1, PipelineParallel: 1, DataParallel: 1, Host: "127.0.0.1", Port: 8000, Record: true,
+	return Server{Python: "python3", TensorParallel: 1, PipelineParallel: 1, DataParallel: 1, Host: "127.0.0.1", Port: 8000, Record: true, Patch: true,
 		ShutdownTimeout: Duration(30 * time.Second), StartTimeout: Duration(45 * time.Minute), OnHangup: "keep",
 		Profiler: Profiler{Enabled: true, Schedule: ScheduleNone, Iterations: 10}}
 }
@@ -166,6 +167,7 @@ func (s Server) Check() []Problem {
 	}
 	bad(s.UDS == "" && (s.Port < 1 || s.Port > 65535), "port", "%d: expected 1 to 65535", s.Port)
 	bad(s.UDS == "" && s.Host == "", "host", "expected an address; 127.0.0.1 keeps the profile endpoints, which ask for no password, to this machine")
+	bad(s.Record && !s.Patch, "patch", "false: a server as it was installed cannot record; set record = false as well")
 	bad(s.OnHangup != "keep" && s.OnHangup != "stop", "on_hangup", "%q: expected keep or stop", s.OnHangup)
 	bad(s.ShutdownTimeout < Duration(time.Second), "shutdown_timeout", "%s: expected at least 1s, or the engine is killed before it has written its last records",
 		time.Duration(s.ShutdownTimeout))
