@@ -47,6 +47,9 @@ func (m *Markers) saw(id string) {
 	m.engines = append(m.engines, strings.Clone(id))
 }
 
+// timelineEvents bounds a timeline, of 40 bytes an event.
+const timelineEvents = 4_000_000
+
 // maxEngines is more than any run has: a damaged file may name an engine a line.
 const maxEngines = 1024
 
@@ -68,7 +71,7 @@ func List(ctx context.Context, s Source, m *Markers, open func(number int) bool)
 	c := catalog.New(catalog.Options{
 		Traces: func() ([]string, error) { return s.Traces, nil }, Streams: func() ([]string, error) { return s.Streams, nil },
 		Markers: m.windows, Ranks: func() int { return int(m.ranks) }, Rules: func() (*family.Rules, error) { return s.Rules, nil },
-		Now: time.Now, MaxFiles: max(len(s.Traces), 1),
+		Now: time.Now, MaxFiles: max(len(s.Traces), 1), Events: timelineEvents,
 	})
 	if err := c.Look(ctx); err != nil {
 		return nil, fmt.Errorf("cannot read windows: %w", err)
