@@ -212,8 +212,12 @@ func (f *armForm) cost(s *panel.Supervised, count int64, say func(name, text str
 			ranks = "1 rank"
 		}
 	}
-	say("records", unit.Count(c.Steps)+" steps, a trace of each rank: "+ranks, theme.RoleText)
 	stall := "holds serving up for tenths of a second; no window has been yet to tell"
+	records := unit.Count(c.Steps) + " steps"
+	if s.Server.Watched {
+		records, stall = "what its own settings say, to be stopped after "+records, "unknown: its profiler's settings are somebody else's, and stacks or gzip hold serving up for seconds; a torch schedule records one window only"
+	}
+	say("records", records+", a trace of each rank: "+ranks, theme.RoleText)
 	if c.StallNS != nil {
 		stall = "holds serving up; the last window for " + unit.Duration(*c.StallNS)
 		if count > 1 {

@@ -240,6 +240,9 @@ func (m *Model) orders() keys.Need {
 	if !m.link.known || m.link.runs() {
 		n |= keys.NeedServer
 	}
+	if !m.link.known || !m.link.status.Server.Watched {
+		n |= keys.NeedOwned
+	}
 	return n
 }
 

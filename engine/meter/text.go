@@ -1,6 +1,10 @@
 package meter
 
-import "opprof/engine/unit"
+import (
+	"strings"
+
+	"opprof/engine/unit"
+)
 
 // Source says where all figures come from and what they lack; Remedy how to get it.
 const (
@@ -74,5 +78,9 @@ func (b *Bucket) String() string {
 	case b.AboveNS == 0:
 		return "to " + unit.Duration(*b.ToNS)
 	}
-	return unit.Duration(b.AboveNS) + " to " + unit.Duration(*b.ToNS)
+	above, to := unit.Duration(b.AboveNS), unit.Duration(*b.ToNS)
+	if figure, of, _ := strings.Cut(above, " "); strings.HasSuffix(to, " "+of) {
+		above = figure // 40.0 to 60.0 ms
+	}
+	return above + " to " + to
 }

@@ -75,6 +75,7 @@ const (
 	NeedArmed                       // the selected window is armed
 	NeedSupervisor                  // the run has a supervisor
 	NeedServer                      // the server runs
+	NeedOwned                       // opprof has started the server
 
 	numNeeds = iota
 )
@@ -106,6 +107,8 @@ func (n Need) reason() string {
 		return "no supervisor: opprof did not launch this run"
 	case NeedServer:
 		return "the server does not run, or stops already"
+	case NeedOwned:
+		return "opprof did not start this server: whoever started it stops it"
 	case NeedRanks:
 		return "the window has one rank"
 	}

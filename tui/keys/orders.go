@@ -20,7 +20,7 @@ func orders() []Binding {
 	return []Binding{
 		{ID: CancelWindow, Keys: []string{"x"}, Help: "cancel window", Long: "take the selected window back before it has started", Group: GroupWindows, Contexts: in(ContextWindows), Needs: NeedControl | NeedOrders | NeedArmed, Footer: 7},
 		{ID: Tasks, Keys: []string{"a"}, Help: "activity", Long: "list what the server was told to do: what, by whom, when, and what came of it", Group: GroupServer, Contexts: in(ContextAny), Needs: NeedSupervisor, Footer: 36},
-		{ID: StopServer, Keys: []string{"ctrl+x"}, Show: "^X", Help: "stop server", Long: "stop the server, after a question", Group: GroupServer, Contexts: in(ContextServer), Needs: NeedSupervisor | NeedOrders | NeedServer, Footer: 8},
+		{ID: StopServer, Keys: []string{"ctrl+x"}, Show: "^X", Help: "stop server", Long: "stop the server, after a question", Group: GroupServer, Contexts: in(ContextServer), Needs: NeedSupervisor | NeedOwned | NeedOrders | NeedServer, Footer: 8},
 	}
 }
 

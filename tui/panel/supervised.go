@@ -240,11 +240,14 @@ func SupervisedRows(s *Supervised) []Row {
 	if s.Lost != "" {
 		rows = append(rows, Row{Name: "supervisor", Value: s.Lost, Role: theme.RoleBad})
 	}
+	if s.Server.Watched {
+		rows = append(rows, Row{Name: "started by", Value: "somebody else: it is never stopped from here", Remark: profileWord(s.Server.Profile)})
+	}
 	if s.Server.PID > 0 {
 		rows = append(rows, Row{Name: "process", Value: strconv.Itoa(s.Server.PID)})
 	}
 	rows = append(rows, Row{Name: "address", Value: said(s.Server.Addr)}, Row{Name: "clients", Value: strconv.Itoa(s.Clients) + " with orders",
-		Remark: "when the last has gone: " + hangup(s.OnHangup)})
+		Remark: "when the last has gone: " + hangup(s)})
 	rows = append(rows, Row{Name: "windows", Value: windowCounts(s)})
 	if !s.JournalOK {
 		rows = append(rows, Row{Name: "journal", Value: "an event could not be written, or is damaged", Role: theme.RoleBad})
@@ -255,8 +258,18 @@ func SupervisedRows(s *Supervised) []Row {
 	return append(rows, Row{})
 }
 
-func hangup(policy string) string {
-	if policy == "stop" {
+func profileWord(mounted bool) string {
+	if mounted {
+		return "with profile endpoints"
+	}
+	return "without profile endpoints: no window can be armed"
+}
+
+func hangup(s *Supervised) string {
+	switch {
+	case s.Server.Watched:
+		return "it is not watched any more"
+	case s.OnHangup == "stop":
 		return "the server is stopped"
 	}
 	return "nothing happens"
