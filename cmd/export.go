@@ -21,7 +21,7 @@ a Perfetto trace, and the benchmark report of llm-d. A file gets its name when i
 		Args: noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newExportParquet(env), newExportOpenMetrics(env), newExportPerfetto(env))
+	c.AddCommand(newExportParquet(env), newExportOpenMetrics(env), newExportPerfetto(env), newExportLLMD(env))
 	return c
 }
 
