@@ -3,9 +3,11 @@ package cmd
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"opprof/campaign/runner"
 	"opprof/cmd/session"
 	"opprof/engine/supervisor"
 	"opprof/tui"
@@ -21,7 +23,7 @@ func openList(ctx context.Context, env *Env, o *screenOptions, source tui.Source
 	defer file.close()
 	log.Info("opprof", "version", buildVersion(), "list", source.Run().Path)
 	options := o.options(env, p, log)
-	options.Open = runOpener(env, p, readOnly)
+	options.ReadOnly, options.Open = readOnly, opener(env, p, readOnly)
 	err = screenEnded(tui.Run(ctx, source, options), log)
 	if ctx.Err() != nil {
 		log.Info("told to end", "cause", context.Cause(ctx))
@@ -30,15 +32,20 @@ func openList(ctx context.Context, env *Env, o *screenOptions, source tui.Source
 	return file.tell(err)
 }
 
-// runOpener opens runs by their folder. One that is supervised is controlled from its screen, unless it is only to be watched; one whose
-// supervisor was killed is watched, not taken over.
-func runOpener(env *Env, p *preferences, readOnly bool) tui.Opener {
+// opener opens campaigns and runs by their folder. A run that is supervised is controlled from its screen, unless it is only to be watched, as
+// every run of a campaign is: what it measures is not disturbed. One whose supervisor was killed is watched, not taken over.
+func opener(env *Env, p *preferences, readOnly bool) tui.Opener {
 	return func(ctx context.Context, path string) (*tui.Screen, error) {
+		if runner.Is(path) {
+			source, err := campaignAt(env, path, readOnly)
+			return &tui.Screen{Source: source, ReadOnly: readOnly, Close: func() error { return nil }}, err
+		}
 		run, err := env.openRun(path)
 		if err != nil {
 			return nil, err
 		}
 		dir := absolutePath(run.Root)
+		readOnly := readOnly || runner.Is(filepath.Dir(filepath.Dir(dir)))
 		kind := env.kindOf(dir)
 		s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits})
 		screen := &tui.Screen{Source: s, ReadOnly: readOnly, Close: s.Close}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/campaign/progress"
 	"opprof/engine/alert"
 	"opprof/engine/meter"
 	"opprof/engine/rundir"
@@ -25,6 +26,8 @@ type want struct {
 
 	windows *windowQuery // needs a WindowSource
 	reading bool         // what the server says itself; needs a MetricsSource
+
+	campaign bool // how a campaign stands; needs a CampaignSource
 }
 
 // picture is the answer to a want, in one piece: its frames belong together.
@@ -40,6 +43,8 @@ type picture struct {
 
 	windows    *catalog.List
 	windowsErr error // why there is none
+
+	campaign *progress.Campaign
 
 	warnings []alert.Warning // nil when the source does not judge
 	more     bool            // the same question has a better answer at once: a search goes on
@@ -138,6 +143,12 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 	if from, ok := source.(WindowSource); ok && w.windows != nil {
 		p.windows, p.windowsErr = from.Windows(ctx, w.windows.keys())
 	}
+	var err error
+	if from, ok := source.(CampaignSource); ok && w.campaign {
+		if p.campaign, err = from.Campaign(ctx); err != nil {
+			return err
+		}
+	}
 	if from, ok := source.(MetricsSource); ok && w.reading {
 		var err error
 		if p.reading, err = from.Reading(ctx); err != nil {
@@ -148,7 +159,6 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 	if !ok || !w.server {
 		return nil
 	}
-	var err error
 	if p.contents, err = from.Contents(ctx); err != nil {
 		return err
 	}

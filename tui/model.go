@@ -149,6 +149,9 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.say(string(msg))
 		return m, nil
+	case dialogMsg:
+		m.dialog, m.stale = msg.dialog, true
+		return m, nil
 	case promptMsg:
 		m.prompt, m.stale = msg.prompt, true
 		return m, nil

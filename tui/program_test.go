@@ -126,9 +126,10 @@ type program struct {
 	ended  chan error
 }
 
-func startProgram(t *testing.T, source *fakeSource, at time.Time, w, h int, changes ...func(*Options)) *program {
+func startProgram(t *testing.T, source Source, at time.Time, w, h int, changes ...func(*Options)) *program {
+	fake, _ := source.(*fakeSource)
 	p := &program{
-		terminal: newTerminal(t, w, h), t: t, source: source, ticks: make(chan time.Time), at: at, w: w, h: h, ended: make(chan error, 1),
+		terminal: newTerminal(t, w, h), t: t, source: fake, ticks: make(chan time.Time), at: at, w: w, h: h, ended: make(chan error, 1),
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	p.cancel = cancel

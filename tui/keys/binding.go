@@ -24,6 +24,8 @@ const (
 	ContextServer  Context = "server"  // the server page
 	ContextHelp    Context = "help"    // the help overlay
 
+	ContextCampaign Context = "campaign" // how a campaign stands
+
 	// Contexts that take all keys: what is no binding of theirs is text, or nothing.
 	ContextDialog   Context = "dialog"   // an input line
 	ContextForm     Context = "form"     // a form with fields
@@ -50,11 +52,13 @@ const (
 	GroupWindows Group = "profiler windows"
 	GroupServer  Group = "server"
 	GroupDialogs Group = "questions and forms"
+
+	GroupCampaign Group = "campaign"
 )
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupServer, GroupDialogs}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupServer, GroupCampaign, GroupDialogs}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.
@@ -76,6 +80,7 @@ const (
 	NeedSupervisor                  // the run has a supervisor
 	NeedServer                      // the server runs
 	NeedOwned                       // opprof has started the server
+	NeedRunner                      // a runner works on the campaign
 
 	numNeeds = iota
 )
@@ -107,6 +112,8 @@ func (n Need) reason() string {
 		return "no supervisor: opprof did not launch this run"
 	case NeedServer:
 		return "the server does not run, or stops already"
+	case NeedRunner:
+		return "no runner works on the campaign"
 	case NeedOwned:
 		return "opprof did not start this server: whoever started it stops it"
 	case NeedRanks:

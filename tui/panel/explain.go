@@ -53,7 +53,7 @@ func Definitions() []Definition {
 	var all []Definition
 	for _, part := range [][]Definition{
 		headerDefinitions(), frameDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
-		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), WindowDefinitions(), LogDefinitions(), ServerDefinitions(), MetricsDefinitions(),
+		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), WindowDefinitions(), LogDefinitions(), ServerDefinitions(), MetricsDefinitions(), CampaignDefinitions(),
 	} {
 		all = append(all, part...)
 	}
