@@ -50,5 +50,6 @@ func (f Bars) SVG() (template.HTML, error) {
 	}
 	p.Y.Min, p.Y.Max = 0, 1.05*high
 	p.X.Tick.Marker, p.Y.Tick.Marker = ticks, numbers{}
+	p.X.Tick.Label.Font.Size = letters - 2 // names of bins stand close
 	return render(p, f.What, nil, hots)
 }

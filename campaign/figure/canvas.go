@@ -78,7 +78,7 @@ type label struct {
 // render draws a plot for a page: without a prolog, in the page's colours and letters, as wide as there is room. what says in words what it shows.
 func render(p *plot.Plot, what string, labels []label, hots []hot) (template.HTML, error) {
 	canvas := vgsvg.New(width, height)
-	area := draw.Crop(draw.New(canvas), 1, -6, 1, -readout)
+	area := draw.Crop(draw.New(canvas), 1, -10, 1, -readout)
 	p.Draw(area)
 	var b bytes.Buffer
 	if _, err := canvas.WriteTo(&b); err != nil {
@@ -150,7 +150,8 @@ func (s *stretch) padded() (low, high float64) {
 	return s.low - room, s.high + room
 }
 
-func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+// finite reports whether a value can be drawn: beyond 1e200 the arithmetic of an axis overflows.
+func finite(v float64) bool { return math.Abs(v) <= 1e200 }
 
 // stroke is how a line is drawn.
 type stroke struct {

@@ -9,6 +9,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"opprof/engine/unit"
 )
 
 // Pair is the regression of one pair, in percent.
@@ -120,7 +122,13 @@ func (f Pairs) hots() []hot {
 		if e.SecondFirst {
 			order = "other order"
 		}
-		out = append(out, hot{float64(i) + 0.5, float64(i) + 1.5, fmt.Sprintf("pair %s, %s: %.2f %%", e.Name, order, e.Pct), true})
+		said := fmt.Sprintf("pair %s, %s: ", e.Name, order)
+		if finite(e.Pct) {
+			said += fmt.Sprintf("%.2f %%", e.Pct)
+		} else {
+			said += unit.Unknown
+		}
+		out = append(out, hot{float64(i) + 0.5, float64(i) + 1.5, said, true})
 	}
 	return out
 }

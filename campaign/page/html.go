@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"strings"
 )
 
 //go:embed page.html
@@ -18,6 +19,7 @@ var style string
 func (p *Page) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"clean": clean,
+		"soft":  soft,
 		"long":  func(s string) bool { return len(s) > longCell },
 		"short": func(rows [][]string) bool { return len(rows) <= shortTable },
 	}).Parse(source)
@@ -43,6 +45,26 @@ func (p *Page) HTML(w io.Writer) error {
 }
 
 const (
-	longCell   = 28 // bytes from which a cell's text may take several lines
+	longCell   = 25 // bytes from which a cell's text may take several lines
 	shortTable = 16 // rows up to which a table is printed on one sheet
 )
+
+// soft is text for a narrow cell: a word that is too long may be broken anywhere.
+func soft(s string) template.HTML {
+	const most = 18
+	var b strings.Builder
+	n := 0
+	for _, r := range clean(s) {
+		switch {
+		case r == ' ' || r == '-':
+			n = 0
+		case n == most:
+			b.WriteString("<wbr>")
+			n = 1
+		default:
+			n++
+		}
+		b.WriteString(template.HTMLEscapeString(string(r)))
+	}
+	return template.HTML(b.String()) // every rune of s is escaped
+}

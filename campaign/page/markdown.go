@@ -82,11 +82,13 @@ func row(b *strings.Builder, cells []string) {
 
 func (Plots) markdown(*strings.Builder) {}
 
+// markdown folds as far as the reader's program knows how to.
 func (f Fold) markdown(b *strings.Builder) {
-	heading(b, f.Title)
+	fmt.Fprintf(b, "\n<details><summary>%s</summary>\n", escape(f.Title))
 	for _, block := range f.Blocks {
 		block.markdown(b)
 	}
+	b.WriteString("\n</details>\n")
 }
 
 func heading(b *strings.Builder, title string) {

@@ -64,10 +64,11 @@ type Plot struct {
 	Values  *Table        // the same as numbers, folded away; nil for none
 }
 
-// Fold is hidden until it is opened.
+// Fold is hidden until it is opened. It is open on paper.
 type Fold struct {
-	Title  string
-	Blocks []Block
+	Title      string
+	Blocks     []Block
+	ScreenOnly bool // left out on paper, as what is too wide for it
 }
 
 // Kind implements Block.

@@ -57,6 +57,7 @@ type Session struct {
 	building sync.WaitGroup // of archives and of the log; waited for before ended
 	looking  sync.WaitGroup // at the traces, until the session is closed
 
+	looked chan struct{} // closed when the traces of a finished run have been read
 	read   chan struct{} // closed when everything there was at the start has been read
 	ended  chan struct{} // closed when the last goroutine has ended
 	cancel context.CancelFunc
@@ -73,7 +74,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	if o.wholeBytes == 0 {
 		o.wholeBytes, o.recentBytes = wholeBytes, recentBytes
 	}
-	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), ended: make(chan struct{})}
+	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), looked: make(chan struct{}), ended: make(chan struct{})}
 	s.limits = alert.Default()
 	if o.Limits != nil {
 		s.limits = *o.Limits

@@ -27,9 +27,16 @@ func (s *Session) newCatalog() *catalog.Catalog {
 // followTraces looks at the run's traces until ctx ends: those of a finished run once all its records were read.
 func (s *Session) followTraces(ctx context.Context) error {
 	if s.options.Kind == KindFinished {
+		defer s.markLooked()
 		if err := s.await(ctx, s.read); err != nil {
 			return nil // ctx has ended
 		}
+		if err := s.windows.Look(ctx); ctx.Err() != nil {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		s.markLooked()
 		return s.windows.Run(ctx, nil)
 	}
 	every := traceEvery
@@ -89,6 +96,24 @@ func (s *Session) Windows(ctx context.Context, open []string) (*catalog.List, er
 	}
 	s.windows.Open(open)
 	return s.windows.List(), nil
+}
+
+// WaitWindows returns when the traces of a finished run have been read; those of another run never have been.
+func (s *Session) WaitWindows(ctx context.Context) error {
+	select {
+	case <-s.looked:
+	case <-ctx.Done():
+	}
+	return s.usable(ctx)
+}
+
+// markLooked closes looked once. Only the goroutine that looks calls it.
+func (s *Session) markLooked() {
+	select {
+	case <-s.looked:
+	default:
+		close(s.looked)
+	}
 }
 
 // MayArm reports whether anybody arms windows of this run.

@@ -1,0 +1,143 @@
+package runreport
+
+import (
+	"io"
+	"time"
+
+	"opprof/campaign/page"
+	"opprof/engine/alert"
+	"opprof/engine/record"
+	"opprof/engine/rundir"
+	"opprof/engine/store"
+	"opprof/traces/capture"
+	"opprof/traces/catalog"
+	"opprof/traces/join"
+	"opprof/traces/rank"
+)
+
+// Report is what is known of a run, as its JSON has it.
+type Report struct {
+	Schema    int64              `json:"schema"`
+	Run       rundir.Description `json:"run"`
+	Manifest  *rundir.Manifest   `json:"manifest"` // null when there is none
+	Frame     *store.Frame       `json:"frame"`    // columns over the whole run
+	Warnings  []alert.Warning    `json:"warnings"`
+	Windows   []Window           `json:"windows"`
+	Checks    []Check            `json:"checks"`    // of each stream
+	Unchecked string             `json:"unchecked"` // why the records were not checked; "" when they were
+
+	// Definitions say what the figures mean, and Zone is that of all times of day. Both are for readers.
+	Definitions []Definition   `json:"-"`
+	Zone        *time.Location `json:"-"`
+}
+
+// Window is a profiler window.
+type Window struct {
+	Number    int                   `json:"number"` // by time, 1 first
+	State     string                `json:"state"`
+	Reason    string                `json:"reason"`     // why it is not verified; "" when nothing is to be said
+	StartNS   int64                 `json:"start_ns"`   // since 1970; 0 unknown
+	FirstStep int64                 `json:"first_step"` // 0 unknown
+	LastStep  int64                 `json:"last_step"`  // 0 unknown
+	StallNS   int64                 `json:"stall_ns"`   // longest step period from its first step to its stop; 0 unknown
+	Ranks     int                   `json:"ranks"`      // files that were read
+	Expected  int                   `json:"expected"`   // ranks of the engine; 0 unknown
+	Detail    *capture.WindowReport `json:"detail"`     // null when its traces were not read
+}
+
+// Check is what was found in one stream.
+type Check struct {
+	record.Check
+	Error string `json:"error"` // why it could not be read to its end, or holds no step; "" when neither
+}
+
+// Definition says what a figure means.
+type Definition struct {
+	Part, Name, Unit, Source, Text string
+}
+
+// topKernels are listed of each rank.
+const topKernels = 10
+
+// Windows takes what a catalog knows of the windows of a run.
+func Windows(list *catalog.List) []Window {
+	out := []Window{}
+	if list == nil {
+		return out
+	}
+	for i := range list.Windows {
+		w := &list.Windows[i]
+		v := Window{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep,
+			Ranks: w.Ranks, Expected: w.Expected}
+		if w.Marker != nil {
+			v.StallNS = w.Marker.StallNS
+		}
+		if w.Detail != nil {
+			c := capture.Capture{Windows: []join.Window{*w.Detail}, Paths: map[*rank.Breakdown]string{}}
+			for _, b := range w.Detail.Ranks {
+				c.Paths[b] = b.File
+			}
+			v.Detail = &c.Report(topKernels).Windows[0]
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// HTML writes the report as one file that asks nothing of the network.
+func (r *Report) HTML(w io.Writer) error {
+	p, err := r.document(true)
+	if err != nil {
+		return err
+	}
+	return p.HTML(w)
+}
+
+// Markdown writes the same without the plots.
+func (r *Report) Markdown(w io.Writer) error {
+	p, err := r.document(false)
+	if err != nil {
+		return err
+	}
+	return p.Markdown(w)
+}
+
+// document is the report as a page.
+func (r *Report) document(plots bool) (*page.Page, error) {
+	p := &page.Page{Title: r.title(), Quote: r.sentence()}
+	add := func(title string, blocks ...page.Block) {
+		p.Sections = append(p.Sections, page.Section{Title: title, Blocks: blocks})
+	}
+	if missing := r.missing(); len(missing) > 0 {
+		add("Missing or damaged", page.List{Lines: missing})
+	}
+	add("Run", r.facts())
+	if r.Frame.Run.Counts.Steps > 0 {
+		over, err := r.overTime(plots)
+		if err != nil {
+			return nil, err
+		}
+		add("Over time", over...)
+		add("Step period", r.period())
+		add("Work", r.work())
+		bins, err := r.histograms(plots)
+		if err != nil {
+			return nil, err
+		}
+		add("Histograms", bins...)
+		add("CUDA graphs", r.graphs())
+		add("Memory", r.memory())
+		add("Queues", r.queues())
+		add("Events", r.events(), r.warnings())
+		add("Engines", r.engines())
+	}
+	if blocks := r.windows(); len(blocks) > 0 {
+		add("Profiler windows", blocks...)
+	}
+	add("Checks", r.checks()...)
+	add("Records", r.streams())
+	if len(r.Definitions) > 0 {
+		add("Definitions", page.Fold{Title: "what each figure means", Blocks: []page.Block{r.definitions()}})
+	}
+	return p, nil
+}

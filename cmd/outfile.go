@@ -1,0 +1,67 @@
+package cmd
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"opprof/engine/regular"
+	"opprof/engine/rundir"
+)
+
+// writeOut writes what a command makes to the file of its --out: whole or not at all, over an existing file only with force, and never into
+// something that is no file or over one of those that it was made of.
+func writeOut(path string, force bool, sources []string, write func(io.Writer) error) error {
+	before, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("cannot write %s: it is a link that leads nowhere", path)
+		}
+		return createOut(path, write)
+	case err != nil:
+		return fmt.Errorf("cannot write: %w", err)
+	case before.IsDir():
+		return WithHint(usageErrorf("cannot write %s: it is a folder", path), "name the file in it, such as "+filepath.Join(path, "report.html"))
+	case !before.Mode().IsRegular():
+		return WithHint(fmt.Errorf("cannot write %s: %w", path, regular.ErrNotRegular), "leave --out out to print")
+	case slices.ContainsFunc(sources, func(s string) bool { st, err := os.Stat(s); return err == nil && os.SameFile(st, before) }):
+		return fmt.Errorf("cannot write %s: it is a file of the run", path)
+	case !force:
+		return WithHint(fmt.Errorf("cannot write %s: it exists", path), "--force replaces it")
+	}
+	target, err := filepath.EvalSymlinks(path) // the file that a link leads to is replaced, not the link
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return rundir.WriteAtomic(target, write)
+}
+
+// createOut writes a file that must not be there yet, also when another program creates it meanwhile: a whole file takes the name, or none does.
+func createOut(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") // created with mode 0600
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	defer func() {
+		_, _ = f.Close(), os.Remove(f.Name()) // the name it was staged under
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	err = os.Link(f.Name(), path)
+	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
