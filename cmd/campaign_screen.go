@@ -11,13 +11,20 @@ import (
 	"opprof/tui"
 )
 
-// campaignScreen shows a campaign until the reader quits.
-func campaignScreen(ctx context.Context, env *Env, o *screenOptions, dir string, readOnly bool) error {
-	source, err := campaignAt(env, dir, readOnly)
+// campaignScreen shows a campaign until the reader quits. How it stood then stays on the terminal.
+func campaignScreen(ctx context.Context, env *Env, o *screenOptions, dir string) error {
+	source, err := campaignAt(env, dir, o.readOnly)
 	if err != nil {
 		return err
 	}
-	return openList(ctx, env, o, source, readOnly)
+	if err := openList(ctx, env, o, source, o.readOnly); err != nil {
+		return err
+	}
+	s, err := runner.Stand(dir)
+	if err != nil {
+		return err
+	}
+	return printf(env.Stdout, "%-9s%s\n%-9s%s\n%-9s%s\n", "campaign", s.Name+", "+campaignState(&s), "files", dir, "again", "opprof campaign attach "+dir)
 }
 
 // campaignAt is the campaign in a folder, for a screen.

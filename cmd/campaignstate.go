@@ -31,18 +31,23 @@ func newCampaignStatus(env *Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			s, err := runner.Stand(dir)
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return printJSON(env.Stdout, s)
-			}
-			return printCampaign(env.Stdout, &s)
+			return printStanding(env, dir, asJSON)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
+}
+
+// printStanding prints how a campaign stands.
+func printStanding(env *Env, dir string, asJSON bool) error {
+	s, err := runner.Stand(dir)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(env.Stdout, s)
+	}
+	return printCampaign(env.Stdout, &s)
 }
 
 func printCampaign(w io.Writer, c *progress.Campaign) error {
@@ -52,8 +57,10 @@ func printCampaign(w io.Writer, c *progress.Campaign) error {
 	head.line("state    %s", campaignState(c))
 	for _, cell := range c.Cells {
 		head.line("cell     %s: %d of %d pairs count, %d void, %s", cell.Name, cell.Counted, cell.Planned, cell.Void, standing(c, &cell))
-		for _, r := range cell.Decision.Reasons {
-			head.line("           %s", printable(r))
+		if c.State == progress.Finished {
+			for _, r := range cell.Decision.Reasons {
+				head.line("           %s", printable(r))
+			}
 		}
 	}
 	runs.row("run", "state", "took", "why")
@@ -179,9 +186,13 @@ func newCampaignAttach(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "attach [CAMPAIGN]",
 		Short: "Watch a campaign",
-		Long:  "Opens the screen of a campaign; without a terminal, or with --detach, prints a line for each event until its runner ends.\n\n" + campaignArgument,
+		Long: `Opens the screen of a campaign: its matrix, the pairs against the limit, and what runs now; enter opens the run. Leaving it changes nothing
+for the campaign. Without a terminal, or with --detach, a line is printed for each event until its runner ends; --once prints how it stands.
+
+` + campaignArgument,
 		Example: `  opprof campaign attach
-  opprof campaign attach CAMPAIGN --detach`,
+  opprof campaign attach CAMPAIGN --detach
+  opprof campaign attach latest --once --json`,
 		Args:              atMostOne("CAMPAIGN"),
 		ValidArgsFunction: completeCampaigns(env),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -195,13 +206,23 @@ func newCampaignAttach(env *Env) *cobra.Command {
 			return openCampaign(c.Context(), env, o, dir, detach)
 		},
 	}
-	c.Flags().BoolVarP(&detach, "detach", "d", false, "open no screen: print a line for each event")
-	o.preferences = bindPreferences(c.Flags())
+	flags := c.Flags()
+	flags.BoolVarP(&detach, "detach", "d", false, "open no screen: print a line for each event")
+	flags.BoolVar(&o.once, "once", false, "print how it stands instead of opening the screen")
+	flags.BoolVar(&o.json, "json", false, "with --once: print one JSON object")
+	flags.BoolVar(&o.readOnly, "readonly", false, "only watch: give no orders")
+	o.preferences = bindPreferences(flags)
 	return c
 }
 
-// openCampaign follows a campaign on the screen, or in lines. What it ends with is the gate's word.
-func openCampaign(ctx context.Context, env *Env, _ *screenOptions, dir string, _ bool) error {
+// openCampaign follows a campaign on the screen, or in lines. What the lines end with is the gate's word.
+func openCampaign(ctx context.Context, env *Env, o *screenOptions, dir string, detach bool) error {
+	switch {
+	case o.once || o.json:
+		return printStanding(env, dir, o.json)
+	case !detach && env.interactive():
+		return campaignScreen(ctx, env, o, dir)
+	}
 	if err := followCampaign(ctx, env, dir); err != nil {
 		return err
 	}

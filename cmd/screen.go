@@ -29,6 +29,7 @@ type screenOptions struct {
 	preferences *preferenceFlags
 	from        origin // of the preferences in force
 	control     *held  // the run's supervisor; nil when it has none
+	readOnly    bool   // of a campaign's screen: it gives no orders
 	launched    bool   // the screen tells of the start first, whatever page was left the last time
 }
 
