@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,16 +20,15 @@ import (
 )
 
 type campaignRunOptions struct {
-	file    string
-	dir     string
-	model   string
-	python  string
-	until   time.Duration
-	detach  bool
-	noWait  bool
-	dryRun  bool
-	screen  screenOptions
-	settled bool
+	file   string
+	dir    string
+	model  string
+	python string
+	until  time.Duration
+	detach bool
+	noWait bool
+	dryRun bool
+	screen screenOptions
 }
 
 func newCampaignRun(env *Env) *cobra.Command {
@@ -146,8 +144,10 @@ func (o *campaignRunOptions) look(ctx context.Context, env *Env, p *plan.Plan, d
 	for _, w := range p.Warnings {
 		lines = append(lines, "warning: "+w)
 	}
-	if err := printf(env.Stdout, "%s\n", strings.Join(lines, "\n")); err != nil {
-		return err
+	for _, l := range lines {
+		if err := printf(env.Stdout, "%s\n", l); err != nil {
+			return err
+		}
 	}
 	report := env.preflights(ctx, p, dir)
 	if err := printPreflight(env.Stderr, report); err != nil {

@@ -43,11 +43,11 @@ func newConfigInit(env *Env) *cobra.Command {
 		Short: "Write a commented preferences file with every default",
 		Example: `  opprof config init
   opprof config init --user    # into $XDG_CONFIG_HOME/opprof/config.toml
-  opprof config init --server  # a commented campaign.toml for opprof launch`,
+  opprof config init --server  # a commented campaign.toml for opprof launch and opprof campaign`,
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return o.run(env) },
 	}
-	c.Flags().BoolVar(&o.server, "server", false, "write a commented configuration of a server for opprof launch instead")
+	c.Flags().BoolVar(&o.server, "server", false, "write a commented configuration of a server and a campaign instead")
 	c.Flags().BoolVar(&o.user, "user", false, "write the file to its place instead of standard output; an existing one stays")
 	c.MarkFlagsMutuallyExclusive("user", "server")
 	return c

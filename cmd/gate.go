@@ -3,11 +3,13 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opprof/campaign/gate"
+	"opprof/campaign/runner"
 	"opprof/engine/regular"
 	"opprof/tui/chart"
 )
@@ -16,21 +18,29 @@ type gateOptions struct {
 	json       bool
 	limitPct   float64
 	secondLook bool
+	flags      bool // that say how a file is judged
 }
 
 func newGate(env *Env) *cobra.Command {
 	o := &gateOptions{}
 	c := &cobra.Command{
-		Use:   "gate RESULTS.csv",
+		Use:   "gate RESULTS.csv|CAMPAIGN",
 		Short: "Decide whether paired off/on results stay below the overhead limit",
 		Long: `Reads paired results (columns pair,order,metric,off,on,better; order AB ran off first, BA on first; better is higher or lower; - is standard
 input) and decides. PASS (exit 0): for every metric the upper bound of the 95 % confidence interval of the regression is below the limit.
 FAIL (3): valid data, and a bound is not. UNDECIDED (4): fewer than 5 pairs, invalid data, an order effect over half the limit, or two
-bounds that disagree about the limit.`,
+bounds that disagree about the limit. Of a campaign it gives the verdict of all its cells, by the campaign's own limit and looks; before every
+declared pair was judged that is UNDECIDED.
+
+` + campaignArgument,
 		Example: `  opprof gate results.csv
+  opprof gate latest           # of the newest campaign
   opprof gate --json results.csv | jq .verdict`,
 		Args: exactly("RESULTS.csv"),
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(env, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			o.flags = c.Flags().Changed("limit") || o.secondLook
+			return o.run(env, args[0])
+		},
 	}
 	c.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	c.Flags().Float64Var(&o.limitPct, "limit", 100*gate.DefaultLimit, "largest regression that passes, in percent")
@@ -42,34 +52,75 @@ func (o *gateOptions) run(env *Env, path string) error {
 	if o.limitPct <= 0 || o.limitPct > 100 {
 		return usageErrorf("--limit is %v: expected a percentage above 0 and up to 100", o.limitPct)
 	}
+	d, err := o.decide(env, path)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = printJSON(env.Stdout, d)
+	} else {
+		err = writeGate(env.Stdout, d)
+	}
+	if err != nil {
+		return err
+	}
+	return verdictCode(d.Verdict)
+}
+
+// decide judges a file, or what a campaign has measured.
+func (o *gateOptions) decide(env *Env, path string) (gate.Decision, error) {
+	if st, err := os.Stat(path); path != "-" && (err != nil || st.IsDir()) {
+		if dir, err := env.findCampaign([]string{path}); err == nil {
+			return o.decideCampaign(dir)
+		} else if st != nil {
+			return gate.Decision{}, err
+		}
+	}
 	in, name := env.Stdin, "standard input"
 	if path != "-" {
 		f, err := regular.Open(path)
 		if err != nil {
-			return WithHint(fmt.Errorf("cannot read results: %w", err), "name a file, or - for standard input")
+			return gate.Decision{}, WithHint(fmt.Errorf("cannot read results: %w", err), "name a file, a campaign, or - for standard input")
 		}
 		defer f.Close()
 		in, name = io.Reader(f), path
 	}
 	metrics, err := gate.ReadCSV(in, name)
 	if err != nil {
-		return err
+		return gate.Decision{}, err
 	}
-	d := gate.Decide(metrics, gate.Options{Limit: o.limitPct / 100, SecondLook: o.secondLook})
-	if o.json {
-		err = printJSON(env.Stdout, d)
-	} else {
-		err = writeGate(env.Stdout, d)
+	return gate.Decide(metrics, gate.Options{Limit: o.limitPct / 100, SecondLook: o.secondLook}), nil
+}
+
+// decideCampaign is the decision of all cells together: each metric of each cell must pass.
+func (o *gateOptions) decideCampaign(dir string) (gate.Decision, error) {
+	if o.flags {
+		return gate.Decision{}, usageErrorf("--limit and --second-look: the limit and the looks of a campaign were declared before its first run")
 	}
-	switch {
-	case err != nil:
-		return err
-	case d.Verdict == gate.Fail:
-		return WithCode(errSilent, ExitCheck)
-	case d.Verdict == gate.Undecided:
-		return WithCode(errSilent, ExitUndecided)
+	r, err := runner.Report(dir)
+	if err != nil {
+		return gate.Decision{}, err
 	}
-	return nil
+	d := gate.Decision{Schema: 1, Verdict: r.Verdict, Reasons: []string{}, LimitPct: r.LimitPct, Alpha: gate.Alpha, Metrics: []gate.Result{}}
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		d.Alpha = c.Decision.Alpha
+		prefix := ""
+		if len(r.Cells) > 1 {
+			prefix = c.Name + " "
+		}
+		for _, m := range c.Decision.Metrics {
+			m.Name = prefix + m.Name
+			d.Metrics = append(d.Metrics, m)
+		}
+		for _, reason := range c.Decision.Reasons {
+			d.Reasons = append(d.Reasons, prefix+reason)
+		}
+	}
+	if r.Left > 0 {
+		d.Reasons = append(d.Reasons, fmt.Sprintf("%s still to come: no verdict before", plural(int64(r.Left), "pair")))
+	}
+	return d, nil
 }
 
 // writeGate prints the verdict and why, the metrics as a table, and each metric's pairs.

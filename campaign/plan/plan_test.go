@@ -3,12 +3,16 @@ package plan
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"opprof/campaign/gate"
+	"opprof/engine/serverconf"
 )
 
 const server = "[server]\nmodel = 'm'\n" // two lines
@@ -268,4 +272,53 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%d runs of %d pairs", len(p.Runs(false)), p.Campaign.Pairs)
 		}
 	})
+}
+
+// The example that `opprof config init --server` writes is a plan of its own, shows every key, and says of those behind a # what they are when
+// they are left out.
+func TestTheExample(t *testing.T) {
+	text := serverconf.Example()
+	p, err := Parse("campaign.toml", text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := p.Needs(); n.Cells != 9 || n.GPUs != 4 || len(p.Warnings) > 0 || p.Campaign.Pairs < gate.WarnPairs {
+		t.Errorf("%+v, %q", n, p.Warnings)
+	}
+	_, section, _ := strings.Cut(text, "\n[campaign]\n")
+	shown, err := Parse("campaign.toml", server+"[campaign]\n"+regexp.MustCompile(`(?m)^# (\w+ = )`).ReplaceAllString(section, "$1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, plan := range []*Plan{p, shown} { // empty and left out are the same
+		plan.Campaign.Loads, plan.Server = nil, serverconf.Server{}
+		for i := range plan.Loads {
+			plan.Loads[i].Args, plan.Loads[i].Command = nil, nil
+		}
+		plan.Campaign.Load = nil
+	}
+	if !reflect.DeepEqual(shown, p) {
+		t.Errorf("with its comments\n%+v\nwithout\n%+v", shown, p)
+	}
+	for key := range what() {
+		name := key[strings.LastIndexByte(key, '.')+1:]
+		if !regexp.MustCompile(`(?m)^#? *` + name + ` = `).MatchString(section) {
+			t.Errorf("it does not show %s", key)
+		}
+	}
+}
+
+// The campaign for CPUs makes the whole chain in its first cell.
+func TestTheCampaignForCPUs(t *testing.T) {
+	p, err := Read("../../testdata/campaign/cpu.toml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[Kind]int{}
+	for _, r := range p.Runs(false) {
+		kinds[r.Kind]++
+	}
+	if want := map[Kind]int{WarmUp: 2, Measured: 4, Windows: 1, Experts: 1}; !reflect.DeepEqual(kinds, want) {
+		t.Errorf("%v", kinds)
+	}
 }

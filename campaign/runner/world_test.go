@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -273,3 +274,12 @@ func (w *world) must(c Config) {
 }
 
 var errDied = errors.New("CUDA out of memory")
+
+// goexitAt ends a runner as kill -9 does when the first event of a name is on disk.
+func goexitAt(name string) func(string) {
+	return func(event string) {
+		if event == name {
+			runtime.Goexit()
+		}
+	}
+}
