@@ -66,6 +66,7 @@ type Timing struct {
 	GPU           time.Duration // for device memory to be back
 	Hangup        time.Duration // from the last client's end to a stop, or to the end of a watch
 	Gone          time.Duration // of refused connections, after which a watched server counts as gone
+	Pack          time.Duration // for traces to be compressed once the server is gone
 	Linger        time.Duration // for clients to read the end of the journal
 }
 
@@ -88,6 +89,7 @@ func (t Timing) orDefault() Timing {
 	set(&t.GPU, 30*time.Second)
 	set(&t.Hangup, 30*time.Second)
 	set(&t.Gone, 3*time.Second)
+	set(&t.Pack, time.Minute)
 	set(&t.Linger, 3*time.Second)
 	return t
 }
@@ -199,6 +201,7 @@ const (
 	eventExited   = "server_exited"
 	eventMemory   = "gpu_memory"
 	eventStray    = "stray_trace"
+	eventPacked   = "traces_compressed"
 	eventOrphan   = "process_left"
 	eventClosed   = "run_closed"
 	eventStopAsks = "stop_ordered"

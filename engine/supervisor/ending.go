@@ -181,10 +181,11 @@ func (s *Supervisor) leftovers(r remains) (why []string) {
 	return why
 }
 
-// gone ends the run once its windows are done.
+// gone ends the run once its windows are done and their traces compressed, as far as there is time.
 func (s *Supervisor) gone(why string) {
 	s.server.dead, s.server.stage = why, stageGone
-	s.windows.stopCompressing()
+	s.windows.packs.deadlineNS = s.clock.now() + int64(s.config.Timing.Pack)
+	s.compressNext()
 }
 
 // close writes the last event, tells the clients, and ends the loop when they have read it.

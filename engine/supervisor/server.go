@@ -163,6 +163,9 @@ func (s *Supervisor) advance() {
 		}
 	case stageGone:
 		_, open := s.windows.controller.Active()
+		if !open && now > s.windows.packs.deadlineNS {
+			s.giveUpPacking()
+		}
 		if !open && !s.windows.busy() {
 			v.stage = stageClosing
 			s.close()

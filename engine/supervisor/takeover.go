@@ -101,6 +101,7 @@ func (p *past) takeWindow(e journal.Entry) error {
 // takeOver goes on with a run whose supervisor is gone. The server is found by its identity, or by the run's mark where the supervisor was
 // killed before it could write the identity down; anybody else's process is left alone.
 func (s *Supervisor) takeOver(last past) {
+	s.compressLeft(last.windows)
 	boot := journal.BootID()
 	switch {
 	case last.exited:
@@ -168,6 +169,7 @@ func (s *Supervisor) restoreWindows(taken []window.Taken) {
 	}
 	s.windows.opened = open
 	s.carryOut(s.windows.controller.Restore(s.clock.now(), taken))
+	s.compressNext()
 }
 
 // sweep ends what a server that is gone has left.

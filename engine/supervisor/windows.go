@@ -27,11 +27,9 @@ type windows struct {
 	lookedNS   int64
 	traceBytes int64 // largest trace so far
 	stallNS    *int64
-	reading    int // inspections and summaries under way
-	queue      []window.Window
-	packing    bool
-	stopPack   context.CancelFunc
-	noPacking  bool
+	reading    int       // inspections under way
+	summaries  []Summary // to be written; the first one is being written
+	packs      packs
 }
 
 func newWindows(settings window.Settings) windows {
@@ -41,15 +39,7 @@ func newWindows(settings window.Settings) windows {
 }
 
 // busy reports whether something is still being written about windows.
-func (w *windows) busy() bool { return w.reading > 0 || w.packing }
-
-// stopCompressing leaves what is not compressed yet as it is.
-func (w *windows) stopCompressing() {
-	w.noPacking, w.queue = true, nil
-	if w.stopPack != nil {
-		w.stopPack()
-	}
-}
+func (w *windows) busy() bool { return w.reading > 0 || len(w.summaries) > 0 || w.packs.busy() }
 
 // expected are the bytes that a window is taken to need: twice its traces, by the largest seen so far or, before one, what a prefill window
 // of a 30B model leaves (21 MB a rank).
@@ -220,7 +210,7 @@ func (s *Supervisor) windowEnded(ended window.Window) {
 	}
 	s.summarise(ended)
 	if ended.State == control.WindowVerified && !s.config.Gzip && s.config.Watched == nil {
-		w.queue = append(w.queue, ended)
+		s.compressLater(ended)
 	}
 	s.compressNext()
 }
@@ -234,55 +224,31 @@ func (s *Supervisor) warmup() int64 {
 }
 
 func (s *Supervisor) summarise(w window.Window) {
-	dir, summary := s.config.Dir, newSummary(s.config.Dir, w, s.warmup(), s.config.Profiler)
-	s.windows.reading++
+	s.keepSummary(newSummary(s.config.Dir, w, s.warmup(), s.config.Profiler))
+}
+
+// keepSummary writes a summary behind those that were given before: of one window the last one counts.
+func (s *Supervisor) keepSummary(summary Summary) {
+	w := &s.windows
+	if w.summaries = append(w.summaries, summary); len(w.summaries) == 1 {
+		s.writeSummaries()
+	}
+}
+
+func (s *Supervisor) writeSummaries() {
+	dir, next := s.config.Dir, s.windows.summaries[0]
 	s.do(func(context.Context) func() {
-		err := writeSummary(dir, summary)
+		err := writeSummary(dir, next)
 		return func() {
-			s.windows.reading--
 			if err != nil {
 				s.remark("%v", err)
 			}
-		}
-	})
-}
-
-// compressNext compresses the next verified window, one at a time and none while another is open.
-func (s *Supervisor) compressNext() {
-	w := &s.windows
-	if _, open := w.controller.Active(); open || w.packing || w.noPacking || len(w.queue) == 0 {
-		return
-	}
-	next := w.queue[0]
-	w.queue, w.packing = w.queue[1:], true
-	ctx, cancel := context.WithCancel(s.ctx)
-	w.stopPack = cancel
-	paths := make([]string, len(next.Files))
-	for i, f := range next.Files {
-		paths[i] = f.Path
-	}
-	s.do(func(context.Context) func() {
-		defer cancel()
-		packed, err := compressTraces(ctx, paths)
-		return func() { s.compressed(next, packed, err) }
-	})
-}
-
-func (s *Supervisor) compressed(w window.Window, paths []string, err error) {
-	s.windows.packing = false
-	if err != nil && !s.windows.noPacking {
-		s.remark("%v", err)
-	}
-	for i := range w.Files {
-		for j := range w.Found {
-			if w.Found[j].Path == w.Files[i].Path {
-				w.Found[j].Path = paths[i]
+			w := &s.windows
+			if w.summaries = w.summaries[1:]; len(w.summaries) > 0 {
+				s.writeSummaries()
 			}
 		}
-		w.Files[i].Path = paths[i]
-	}
-	s.summarise(w)
-	s.compressNext()
+	})
 }
 
 // enoughDisk refuses a window that would fill the disk: the server needs it too. Where a watched server writes is only a guess.
