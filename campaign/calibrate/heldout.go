@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"context"
 	"math"
 
 	"opprof/campaign/stat"
@@ -25,8 +26,16 @@ type HeldOut struct {
 // NewHeldOut fits the models to all windows but one, for each of them in turn, and looks at that one: steps of a window are nearly copies of
 // each other, so leaving out steps would find a model in order whatever it is. Windows in which a family takes no time are passed over.
 func NewHeldOut(set *Set) *HeldOut {
+	out, _ := holdOut(context.Background(), set) // a context that does not end gives no error
+	return out
+}
+
+func holdOut(ctx context.Context, set *Set) (*HeldOut, error) {
 	out := &HeldOut{}
 	for w, name := range set.Windows {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		var rest, held []Sample
 		for _, s := range set.Samples {
 			if s.Window == w {
@@ -55,7 +64,7 @@ func NewHeldOut(set *Set) *HeldOut {
 		}
 		out.Busy = add(out.Busy, func(s *Sample) float64 { return s.BusyNS }, func(s *Sample) float64 { return models.Busy(&s.Composition) })
 	}
-	return out
+	return out, nil
 }
 
 // windowError is unknown where nothing is measured, or predicted, in any step.

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -52,13 +53,42 @@ func ParseQuestion(text string) (Question, error) {
 	if q.Prefill > 0 && q.PrefillRequests == 0 {
 		q.PrefillRequests = 1
 	}
-	switch {
-	case q.Decode+q.Prefill == 0:
-		return q, fmt.Errorf("%q: expected decode requests or prefill tokens", text)
-	case q.Context == 0:
-		return q, fmt.Errorf("%q: expected context, the mean context length of the requests in tokens", text)
+	if err := q.Check(); err != nil {
+		return q, fmt.Errorf("%q: %w", text, err)
 	}
 	return q, nil
+}
+
+// Check says what a question lacks: a step needs tokens, and their context.
+func (q Question) Check() error {
+	switch {
+	case q.Decode+q.Prefill == 0:
+		return errors.New("expected decode requests or prefill tokens")
+	case q.Context == 0:
+		return errors.New("expected context, the mean context length of the requests in tokens")
+	}
+	return nil
+}
+
+// String is the question as ParseQuestion reads it.
+func (q Question) String() string {
+	var parts []string
+	add := func(key string, v float64) {
+		if v != 0 {
+			parts = append(parts, key+"="+strconv.FormatFloat(v, 'f', -1, 64))
+		}
+	}
+	add("decode", q.Decode)
+	add("prefill", q.Prefill)
+	if q.PrefillRequests != 1 || q.Prefill == 0 {
+		add("prefill_requests", q.PrefillRequests)
+	}
+	add("context", q.Context)
+	if q.Graph != "" {
+		parts = append(parts, "graph="+q.Graph)
+	}
+	add("bucket", q.Bucket)
+	return strings.Join(parts, ",")
 }
 
 // Estimate is a time with the interval that holds a further step with 95 %.
@@ -107,7 +137,7 @@ func (c *Calibration) Ask(q Question) (Answer, error) {
 	out := Answer{Graph: x.Graph, Bucket: x.Bucket, Decode: x.Decode, Prefill: x.Prefill, Context: q.Context, Inside: c.holds(&x), Notes: notes, Cell: c.cell(&x)}
 	switch n := len(c.Held.Busy); {
 	case !out.Inside:
-		out.Notes = append(out.Notes, c.outside(&x)...)
+		out.Notes = append(c.outside(&x), out.Notes...)
 	case n < MinWindows:
 		out.Notes = append(out.Notes, fmt.Sprintf("no interval: it needs %d windows that were held out, there are %d", MinWindows, n))
 	}
@@ -193,15 +223,21 @@ func (c *Calibration) holds(x *Composition) bool {
 	return len(c.beyond(x)) == 0 && c.hull.Holds(x)
 }
 
-// cell is the row of the table that a step belongs to; nil where no such step was seen.
+// cell is the row of the table that a step belongs to; nil where no such step was seen. A question has the mean of its contexts, a row the
+// median, so that the row of the next bin is taken where that of the mean's own is empty.
 func (c *Calibration) cell(x *Composition) *Row {
 	want := cellOf(x)
+	var best *Row
 	for i := range c.Table {
-		if c.Table[i].Cell == want {
-			return &c.Table[i]
+		row, far := &c.Table[i], c.Table[i].order[placeOfContext]-want.order[placeOfContext]
+		if row.Graph != want.Graph || [placeOfContext]int(row.order[:]) != [placeOfContext]int(want.order[:]) || far < -1 || far > 1 || row.order[placeOfContext] < 0 {
+			continue
+		}
+		if best == nil || far == 0 {
+			best = row
 		}
 	}
-	return nil
+	return best
 }
 
 // beyond names the quantities that the hull does not know and that lie outside of those of the step's graph mode.

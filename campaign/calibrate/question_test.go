@@ -42,6 +42,9 @@ func FuzzParseQuestion(f *testing.F) {
 		if err != nil {
 			return
 		}
+		if again, err := ParseQuestion(q.String()); err != nil || again != q {
+			t.Fatalf("%+v is written %q and read %+v, %v", q, q, again, err)
+		}
 		a, err := c.Ask(q)
 		if err != nil {
 			return

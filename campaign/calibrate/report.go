@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"context"
 	"math"
 
 	"opprof/traces/family"
@@ -29,7 +30,16 @@ type Calibration struct {
 
 // New calibrates by the samples of a set.
 func New(set *Set) *Calibration {
-	c := &Calibration{Set: set, Models: Fit(set.Samples), Held: NewHeldOut(set), Seen: map[string]Seen{}, Table: NewTable(set.Samples), hull: NewHull(set.Samples)}
+	c, _ := learn(context.Background(), set) // a context that does not end gives no error
+	return c
+}
+
+func learn(ctx context.Context, set *Set) (*Calibration, error) {
+	held, err := holdOut(ctx, set)
+	if err != nil {
+		return nil, err
+	}
+	c := &Calibration{Set: set, Models: Fit(set.Samples), Held: held, Seen: map[string]Seen{}, Table: NewTable(set.Samples), hull: NewHull(set.Samples)}
 	for i := range set.Samples {
 		x := &set.Samples[i].Composition
 		s, ok := c.Seen[x.Graph]
@@ -42,7 +52,7 @@ func New(set *Set) *Calibration {
 		s.Requests, s.Bucket = s.Requests.with(x.Requests), s.Bucket.with(x.Work())
 		c.Seen[x.Graph] = s
 	}
-	return c
+	return c, nil
 }
 
 func (r Range) with(v float64) Range { return Range{min(r.Min, v), max(r.Max, v)} }

@@ -19,8 +19,11 @@ type Cell struct {
 	Decode  string `json:"decode"`        // requests
 	Prefill string `json:"prefill"`       // tokens
 	Context string `json:"context"`       // bin of the median context length, in tokens; "-" when not known
-	order   [4]int
+	order   [placeOfContext + 1]int
 }
+
+// placeOfContext is where the bin of the context stands in the order of a cell, behind its bucket and the bins of decode and prefill.
+const placeOfContext = 3
 
 // Row is what the steps of a cell took.
 type Row struct {
@@ -47,7 +50,7 @@ func cellOf(c *Composition) Cell {
 		edges := record.ContextEdges()
 		out.Context = unit.Edges(edges[:])[c.ContextMedian]
 	}
-	out.order = [4]int{int(out.Bucket), d, p, c.ContextMedian}
+	out.order = [placeOfContext + 1]int{int(out.Bucket), d, p, c.ContextMedian}
 	return out
 }
 
