@@ -78,6 +78,9 @@ func newDemo(o DemoOptions) (*demo, error) {
 	if err == nil {
 		err = d.beginLog(o.Recording)
 	}
+	if err == nil {
+		err = d.putExperts()
+	}
 	if err != nil {
 		d.close()
 		return nil, fmt.Errorf("cannot write the demo's records: %w", err)
@@ -126,6 +129,24 @@ func (d *demo) beginLog(recording string) error {
 		return err
 	}
 	return d.log.writeDue(d.now().UnixNano())
+}
+
+// putExperts writes the routed experts, as a campaign leaves them that collects them from a server of its own.
+func (d *demo) putExperts() error {
+	files, err := testdata.Experts()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(d.run, rundir.ExpertsName)
+	if err := os.MkdirAll(dir, rundir.DirMode); err != nil {
+		return err
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), text, rundir.FileMode); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // demoStartNS is the moment of the recording at which the demo comes in: in the long runs the KV cache runs full there and requests are

@@ -13,6 +13,7 @@ import (
 	"opprof/engine/tail"
 	"opprof/engine/trap"
 	"opprof/traces/catalog"
+	"opprof/traces/experts"
 )
 
 // Kinds of a Description.
@@ -49,13 +50,15 @@ type Session struct {
 	past    past
 	log     *serverlog.Log
 	windows *catalog.Catalog
+	experts *experts.Watch
+	cost    *cost
 	arm     func(context.Context) (said string, err error) // nil when nobody takes orders
 
 	describe atomic.Pointer[published]
 	failure  atomic.Pointer[error]
 
 	building sync.WaitGroup // of archives and of the log; waited for before ended
-	looking  sync.WaitGroup // at the traces, until the session is closed
+	looking  sync.WaitGroup // at traces and routed experts, until the session is closed
 
 	looked chan struct{} // closed when the traces of a finished run have been read
 	read   chan struct{} // closed when everything there was at the start has been read
@@ -83,6 +86,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
+	s.experts, s.cost = s.newExperts(), newCost()
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
 		Now: o.Now, PassBytes: passBytes,
@@ -91,6 +95,8 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.publish()
 	s.building.Go(func() { s.guard(func() error { return s.followLog(ctx) }) })
 	s.looking.Go(func() { s.guard(func() error { return s.followTraces(ctx) }) })
+	s.looking.Go(func() { s.guard(func() error { return s.followExperts(ctx) }) })
+	s.looking.Go(func() { s.guard(func() error { return s.followCost(ctx) }) })
 	go s.work(ctx)
 	return s
 }
