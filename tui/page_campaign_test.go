@@ -223,7 +223,7 @@ func TestCampaignSays(t *testing.T) {
 		{"no value is no zero", cpuCampaign, "j", "pending      -         -", "  0.0"},
 		{"another cell", cpuCampaign, "k", "pairs of tp1-default-steady", ""},
 		{"the cell's runs come with it", cpuCampaign, "k", "runs of tp1-default-steady", ""},
-		{"a cell without pairs", cpuCampaign, "j", "no pair has ended yet: a verdict needs 5, 6 are planned", ""},
+		{"a cell without pairs", cpuCampaign, "j", "no pair yet: 6 planned, a verdict needs 5", ""},
 		{"back to the run in progress", cpuCampaign, "k f", "pairs of tp1-eager-steady", "pairs of tp1-default-steady"},
 		{"follow is off while it follows", cpuCampaign, "f", "follow: the picture is live already", ""},
 		{"another metric", cpuCampaign, "m", "►tpot_p95", "►ttft_p95"},

@@ -2,6 +2,7 @@ package panel
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -35,8 +36,8 @@ type pairAxis struct {
 
 // Draw fills g.
 func (p PairPlot) Draw(g *chart.Grid) {
-	if p.Cell == nil || len(p.Cell.Decision.Metrics) == 0 {
-		note(g, 0, "no pair has ended yet: "+p.need())
+	if p.Cell == nil || !slices.ContainsFunc(p.Cell.Decision.Metrics, func(m gate.Result) bool { return len(m.Pairs) > 0 }) {
+		note(g, 0, p.need())
 		return
 	}
 	metrics := p.Cell.Decision.Metrics
@@ -98,11 +99,11 @@ func (p PairPlot) lists(shown []gate.Result, spare int, a pairAxis) []int {
 func (p PairPlot) verdict(m *gate.Result) string { return metricVerdict(p.Cell, m) }
 
 func (p PairPlot) need() string {
-	planned := 0
+	planned := unit.Unknown
 	if p.Cell != nil {
-		planned = p.Cell.Planned
+		planned = strconv.Itoa(p.Cell.Planned)
 	}
-	return "a verdict needs " + strconv.Itoa(gate.MinPairs) + ", " + strconv.Itoa(planned) + " are planned"
+	return "no pair yet: " + planned + " planned, a verdict needs " + strconv.Itoa(gate.MinPairs)
 }
 
 // first is the metric that the plot begins with, so that the selected one is seen.

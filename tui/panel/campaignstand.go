@@ -72,6 +72,8 @@ func CellVerdict(cell *progress.Cell) string {
 // cellReason is why a cell has not passed. Before the gate has pairs enough that is all there is to say.
 func cellReason(cell *progress.Cell) string {
 	switch d := &cell.Decision; {
+	case cell.Planned < gate.MinPairs:
+		return strconv.Itoa(cell.Planned) + " planned " + plural(cell.Planned, "pair") + ", a verdict needs " + strconv.Itoa(gate.MinPairs)
 	case cell.Counted < gate.MinPairs:
 		return strconv.Itoa(cell.Counted) + " of at least " + strconv.Itoa(gate.MinPairs) + " pairs"
 	case Due(cell) > 0:
