@@ -93,12 +93,13 @@ func (e *Env) watch(ctx context.Context, arg string, o *watchOptions) (*control.
 		want.Traces = absolutePath(o.traces)
 	}
 	if client := reach(ctx, home, false); client != nil {
-		if have, err := supervisor.ReadWatch(home); err == nil && (have.Addr != want.Addr || o.traces != "" && have.Traces != want.Traces) {
-			client.Close()
-			return nil, home, WithHint(fmt.Errorf("%s is watched already: the server at %s, traces in %s", arg, have.Addr, have.Traces),
-				"its supervisor ends half a minute after the last screen and window; then another server can be watched")
+		have, err := supervisor.ReadWatch(home)
+		if err != nil || have.Addr == want.Addr && (o.traces == "" || have.Traces == want.Traces) {
+			return client, home, nil
 		}
-		return client, home, nil
+		if err := leave(ctx, client); err != nil {
+			return nil, home, fmt.Errorf("%s is watched already, the server at %s and traces in %s: %w", arg, have.Addr, have.Traces, ordered(err))
+		}
 	}
 	if err := answers(ctx, address); err != nil {
 		return nil, home, WithHint(err, "opprof attach "+arg+" without --url watches its records all the same")
@@ -111,6 +112,16 @@ func (e *Env) watch(ctx context.Context, arg string, o *watchOptions) (*control.
 	}
 	client, err := e.startSupervisor(ctx, home)
 	return client, home, err
+}
+
+// leave ends a watch and waits for its end.
+func leave(ctx context.Context, client *control.Client) error {
+	defer client.Close()
+	if err := client.Leave(ctx); err != nil {
+		return err
+	}
+	_ = client.Events(ctx, 0, func([]byte) error { return nil }) // ends with the supervisor
+	return ctx.Err()
 }
 
 // answers asks a server whether it is well.

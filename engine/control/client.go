@@ -79,6 +79,11 @@ func (c *Client) Stop(ctx context.Context) error {
 	return c.order(ctx, http.MethodPost, "/v1/stop", nil, nil)
 }
 
+// Leave ends a watch over somebody else's server. It returns once the order is taken.
+func (c *Client) Leave(ctx context.Context) error {
+	return c.order(ctx, http.MethodPost, "/v1/leave", nil, nil)
+}
+
 // Events calls each for the journal's lines after a sequence number, the past first, then as they are written, until ctx ends, the
 // supervisor goes, or each returns an error. The line belongs to each only during the call.
 func (c *Client) Events(ctx context.Context, after int64, each func(line []byte) error) error {

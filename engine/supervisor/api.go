@@ -46,6 +46,7 @@ func (s *Supervisor) newAPI() *http.Server {
 	mux.HandleFunc("POST /v1/windows", s.postWindows)
 	mux.HandleFunc("DELETE /v1/windows/{n}", s.deleteWindow)
 	mux.HandleFunc("POST /v1/stop", s.postStop)
+	mux.HandleFunc("POST /v1/leave", s.postLeave)
 	return &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -143,4 +144,28 @@ func (s *Supervisor) leave(why string) {
 	v.stopping, v.stage = why, stageWindow
 	v.deadlineNS = s.clock.now() + int64(s.config.Timing.StopWindow)
 	s.carryOut(s.windows.controller.ServerStopping(s.clock.now(), "its supervisor left: "+why))
+}
+
+// postLeave ends a watch, so that another one can begin.
+func (s *Supervisor) postLeave(w http.ResponseWriter, r *http.Request) {
+	if s.config.Watched == nil {
+		refuse(w, http.StatusConflict, "opprof stop ends it", "opprof launched this server and does not leave it alone")
+		return
+	}
+	open := false
+	written := make(chan error, 1)
+	ok := s.ask(r.Context(), func() {
+		if _, open = s.windows.controller.Active(); open {
+			return
+		}
+		s.leave("another watch was asked for")
+		s.ledger.onWritten(written)
+	})
+	switch {
+	case !ok:
+	case open:
+		refuse(w, http.StatusConflict, "opprof window list tells when it is over", "a window is open")
+	case s.acknowledged(w, r, written):
+		w.WriteHeader(http.StatusAccepted)
+	}
 }

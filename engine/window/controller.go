@@ -81,6 +81,8 @@ type EngineWindow struct {
 	LastStep      int64          // newest step so far
 	Steps         []LabelledStep // those that the profiler labels: after the marker and Skip, at most MaxIterations; all that may be of a loose window
 	PerturbedLast int64          // newest step when the last file was whole: serving was disturbed from the marker to here
+	stopAfter     int64          // newest step when its profiler was stopped; 0 while it was not
+	labelled      bool           // Steps are those that labels were found of
 	longestNS     int64
 }
 

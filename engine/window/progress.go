@@ -33,7 +33,11 @@ func (c *Controller) StartReturned(nowNS int64, n int, err error) []Action {
 // nowNS: a line from before the window's start, read late, is not its marker.
 func (c *Controller) Marker(nowNS, atNS int64, p *record.Profile) []Action {
 	w := c.active
-	if w == nil || p.Action != record.ActionStart || atNS < w.Starts {
+	if w == nil || atNS < w.Starts {
+		return nil
+	}
+	if p.Action != record.ActionStart {
+		c.stopped(w, p)
 		return nil
 	}
 	if p.OK != nil && !*p.OK {
@@ -44,6 +48,16 @@ func (c *Controller) Marker(nowNS, atNS int64, p *record.Profile) []Action {
 		w.Engines = append(w.Engines, EngineWindow{ID: p.EngineID, AfterStep: p.AfterStep, LastStep: p.AfterStep})
 	}
 	return c.take()
+}
+
+// stopped takes an engine's word that its profiler was stopped: what was kept of a loose window behind it has no label.
+func (c *Controller) stopped(w *Window, p *record.Profile) {
+	e := w.engine(p.EngineID)
+	if e == nil || p.Action != record.ActionStop || !c.settings.Loose {
+		return
+	}
+	e.stopAfter = p.AfterStep
+	e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool { return s.Index > p.AfterStep })
 }
 
 func (w *Window) engine(id string) *EngineWindow {
@@ -78,7 +92,7 @@ const looseMost = 4096
 func (c *Controller) labels(e *EngineWindow, step int64) bool {
 	first := e.AfterStep + c.settings.Skip
 	if c.settings.Loose {
-		return step > first && len(e.Steps) < looseMost
+		return step > first && len(e.Steps) < looseMost && (e.stopAfter == 0 || step <= e.stopAfter)
 	}
 	return step > first && step <= first+c.settings.MaxIterations
 }
@@ -299,6 +313,7 @@ func (w *Window) keepLabelled(labelled map[string][2]int64) {
 	for i := range w.Engines {
 		e := &w.Engines[i]
 		if r, ok := labelled[e.ID]; ok {
+			e.labelled = true
 			e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool { return s.Index < r[0] || s.Index > r[1] })
 		}
 	}
@@ -307,6 +322,9 @@ func (w *Window) keepLabelled(labelled map[string][2]int64) {
 func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 	var stall int64
 	for i, e := range w.Engines {
+		if c.settings.Loose && !e.labelled { // which steps it recorded is not known
+			e.Steps, w.Engines[i].Steps = nil, nil
+		}
 		if n := len(e.Steps); i == 0 && n > 0 {
 			first, last := e.Steps[0].Index, e.Steps[n-1].Index
 			w.First, w.Last = &first, &last
