@@ -19,13 +19,25 @@ type cause struct {
 	line    int64
 	text    string
 	process string
-	echo    bool // a process that only reports that another one failed
+	rank    causeRank
 }
+
+// causeRank orders what a process may say about the end: the better one counts, wherever it stands.
+type causeRank uint8
+
+const (
+	ownCause  causeRank = iota // a process about itself
+	deathSeen                  // a process about another one that went without a word
+	echo                       // a process about another one that it needed
+	causeRanks
+)
 
 var (
 	// exceptionLine is the last line of a Python traceback, or an argument parser's complaint.
 	exceptionLine = regexp.MustCompile(`^(?:[A-Za-z_][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Failure)\b(?::|$)|^\S+: error: |^Fatal Python error`)
-	echoLine      = regexp.MustCompile(`root cause|EngineDeadError|Engine core (?:proc )?.*(?:initialization failed|died)|WorkerProc initialization failed|Failed core proc|cancelled|died unexpectedly`)
+	echoLine      = regexp.MustCompile(`root cause|EngineDeadError|Engine core (?:proc )?.*(?:initialization failed|died)|WorkerProc initialization failed|Failed core proc|cancelled|died unexpectedly|[Cc]onnection (?:closed|reset) by peer|Broken pipe`)
+	// deathLine is an executor's word about a worker (vllm/v1/executor/multiproc_executor.py, ray_executor_v2.py).
+	deathLine = regexp.MustCompile(`^(?:Worker proc|RayWorkerProc) .*died unexpectedly`)
 	// plainCause is said without an exception: by the system, the driver, or vLLM's own last words.
 	plainCause = regexp.MustCompile(`(?i)out of memory|no space left on device|address already in use|segmentation fault|core dumped|killed`)
 )
@@ -41,8 +53,8 @@ const (
 func (c *causes) add(l vllm.LogLine) {
 	c.line++
 	text := strings.TrimSpace(l.Message)
-	exception := exceptionLine.MatchString(text)
-	if !exception && !(plainCause.MatchString(text) && (l.Level == vllm.LevelNone || l.Level >= vllm.LevelError)) {
+	death := deathLine.MatchString(text)
+	if !death && !exceptionLine.MatchString(text) && !(plainCause.MatchString(text) && (l.Level == vllm.LevelNone || l.Level >= vllm.LevelError)) {
 		return
 	}
 	if l.Level == vllm.LevelDebug || l.Level == vllm.LevelInfo || l.Level == vllm.LevelWarning {
@@ -54,31 +66,43 @@ func (c *causes) add(l vllm.LogLine) {
 	if len(c.kept) == maxCauses {
 		c.kept = append(c.kept[:maxCauses/2], c.kept[maxCauses/2+1:]...)
 	}
-	c.kept = append(c.kept, cause{line: c.line, text: text, process: l.Process, echo: echoLine.MatchString(text)})
+	rank := ownCause
+	switch {
+	case death:
+		rank = deathSeen
+	case echoLine.MatchString(text):
+		rank = echo
+	}
+	c.kept = append(c.kept, cause{line: c.line, text: text, process: l.Process, rank: rank})
 }
 
 // passed says that the server got further: what was complained about before did not end it.
 func (c *causes) passed() { c.from = c.line }
 
-// say names the cause: the first complaint that is not about another process, with the one behind it if that says more. "" is none.
+// silentDeath is what is left to say when every process only reports the end of another one.
+const silentDeath = "no process said why: one was killed from outside, or by the kernel for lack of memory (dmesg tells)"
+
+// say names the cause: the first complaint of the best rank. Where no process complained about itself, it says so too. "" is none.
 func (c *causes) say() string {
 	from := max(c.from, c.line-causeReach)
-	var first, echo string
+	var first [causeRanks]string
 	for _, k := range c.kept {
-		text := k.text
+		if k.line < from || first[k.rank] != "" {
+			continue
+		}
+		first[k.rank] = k.text
 		if k.process != "" {
-			text = k.process + ": " + text
+			first[k.rank] = k.process + ": " + k.text
 		}
+	}
+	for rank, text := range first {
 		switch {
-		case k.line < from:
-		case k.echo && echo == "":
-			echo = text
-		case !k.echo && first == "":
-			first = text
+		case text == "":
+		case causeRank(rank) == ownCause:
+			return text
+		default:
+			return text + "; " + silentDeath
 		}
 	}
-	if first == "" {
-		return echo
-	}
-	return first
+	return ""
 }

@@ -62,6 +62,7 @@ type Timing struct {
 	Idle          time.Duration // without a step, after which a ready server counts as idle
 	StopWindow    time.Duration // how long a stop waits for an open window to be written
 	StopMargin    time.Duration // beyond the server's own timeout, before it is killed
+	StopStart     time.Duration // for a server that is not ready yet, before it is killed: it holds nothing that would be lost
 	Reap          time.Duration // for killed processes to be gone
 	GPU           time.Duration // for device memory to be back
 	Hangup        time.Duration // from the last client's end to a stop, or to the end of a watch
@@ -85,6 +86,7 @@ func (t Timing) orDefault() Timing {
 	set(&t.Idle, 2*time.Second)
 	set(&t.StopWindow, 30*time.Second)
 	set(&t.StopMargin, 15*time.Second)
+	set(&t.StopStart, 5*time.Second)
 	set(&t.Reap, 10*time.Second)
 	set(&t.GPU, 30*time.Second)
 	set(&t.Hangup, 30*time.Second)

@@ -148,9 +148,10 @@ func (s *Supervisor) lastWord(exit process.Exit, r remains) string {
 	switch {
 	case v.failure != "":
 		why = append(why, v.failure)
+	case v.asked && !v.drained && !s.health.ready:
+		why = append(why, fmt.Sprintf("stopped: %s; it was %s, still there %s after SIGTERM, and was killed", v.stopping, s.start.phase.Name, s.patience()))
 	case v.asked && !v.drained:
-		limit := s.config.ShutdownTimeout + s.config.Timing.StopMargin
-		why = append(why, fmt.Sprintf("stopped while draining: the server was still there %s after SIGTERM and was killed", limit))
+		why = append(why, fmt.Sprintf("stopped while draining: the server was still there %s after SIGTERM and was killed", s.patience()))
 	case v.asked:
 		why = append(why, "stopped: "+v.stopping)
 	case !s.health.ready:

@@ -40,6 +40,13 @@ func TestServersThatFail(t *testing.T) {
 				return r.end()
 			},
 			words: []string{"stopped: ordered by a client"}, exit: "stopped"},
+		{name: "it is stopped during its start and does not hear", options: fakeserver.Options{Fault: fakeserver.DeafStart},
+			tweak: func(c *Config) { c.Timing.StopStart, c.ShutdownTimeout = 300*time.Millisecond, time.Hour },
+			end: func(r *run) string {
+				r.await(eventState, map[string]any{"phase": "map[done:0 name:loading weights total:0]"})
+				return r.end()
+			},
+			words: []string{"stopped: ordered by a client; it was loading weights, still there 300ms after SIGTERM, and was killed"}, exit: "stopped"},
 		{name: "its engine is killed", options: fakeserver.Options{Fault: fakeserver.EngineKilled, Steps: 60},
 			words: []string{"ended by itself (exit code 0)", "CUDA out of memory", "1 processes that it left were killed"}, exit: "dead"},
 		{name: "it drains slowly", options: fakeserver.Options{Fault: fakeserver.SlowDrain},

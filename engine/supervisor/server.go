@@ -149,7 +149,7 @@ func (s *Supervisor) advance() {
 			return
 		}
 		v.stage = stageTerminated
-		v.deadlineNS = now + int64(s.config.ShutdownTimeout+s.config.Timing.StopMargin)
+		v.deadlineNS = now + int64(s.patience())
 		s.signal("SIGTERM", v.process.Terminate())
 	case stageTerminated:
 		if late {
@@ -171,6 +171,14 @@ func (s *Supervisor) advance() {
 			s.close()
 		}
 	}
+}
+
+// patience is how long the server may take to end after SIGTERM.
+func (s *Supervisor) patience() time.Duration {
+	if !s.health.ready {
+		return s.config.Timing.StopStart
+	}
+	return s.config.ShutdownTimeout + s.config.Timing.StopMargin
 }
 
 func (s *Supervisor) signal(name string, err error) {

@@ -53,7 +53,15 @@ func TestCauses(t *testing.T) {
 (EngineCore pid=2) ERROR 11-30 04:00:03 [core.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.
 (APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
 `, "EngineCore: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB."},
-		{"an echo alone", "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n", "APIServer: RuntimeError: Engine core initialization failed. See root cause above."},
+		{"an echo alone", "(APIServer pid=1) RuntimeError: Engine core initialization failed. See root cause above.\n", "APIServer: RuntimeError: Engine core initialization failed. See root cause above.; " + silentDeath},
+		{"a worker that was killed", `(EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] RuntimeError: cancelled
+(EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.
+(Worker_TP0 pid=3) ERROR 11-30 04:00:03 [a.py:1] RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1
+(APIServer pid=1) vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.
+`, "EngineCore: Worker proc VllmWorker-1 died unexpectedly, shutting down executor.; " + silentDeath},
+		{"a worker that said why", `(Worker_TP1 pid=4) ERROR 11-30 04:00:03 [a.py:1] torch.OutOfMemoryError: CUDA out of memory.
+(EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.
+`, "Worker_TP1: torch.OutOfMemoryError: CUDA out of memory."},
 		{"a worker, then its engine", `(Worker_TP1 pid=4) ERROR 11-30 04:00:03 [a.py:1] ValueError: bad shape
 (EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] Exception: WorkerProc initialization failed due to an exception in a background process.
 `, "Worker_TP1: ValueError: bad shape"},

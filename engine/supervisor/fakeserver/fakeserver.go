@@ -26,6 +26,7 @@ const Variable = "OPPROF_FAKE_SERVER"
 // Faults that a server can commit.
 const (
 	NeverReady       = "never ready"       // the log stands still while weights load
+	DeafStart        = "deaf start"        // never ready, and SIGTERM is not heard: as vLLM while it starts its engine
 	DiesAtStart      = "dies at start"     // the cause stands in the middle of the log
 	PortTaken        = "port taken"        // another process listens at its address
 	EngineKilled     = "engine killed"     // after Steps, with exit code 0 and workers left behind
@@ -194,6 +195,9 @@ func (s *server) live() int {
 	case DiesAtStart:
 		diesAtStart()
 		return 1
+	case DeafStart:
+		signal.Ignore(syscall.SIGTERM)
+		select {}
 	case NeverReady:
 		<-terms
 		return 1
