@@ -39,11 +39,23 @@ func Argv(s serverconf.Server, runDir string) []string {
 	}
 	// Without it a SIGTERM ends the engine at once, before its last records are written.
 	argv = append(argv, "--shutdown-timeout", strconv.Itoa(int(time.Duration(s.ShutdownTimeout).Seconds())))
+	if !slices.ContainsFunc(s.Args, aboutAccessLog) {
+		argv = append(argv, accessLogFlag, "/health") // which the supervisor asks for all the time
+	}
 	if s.Profiler.Enabled {
 		text, _ := json.Marshal(Profiler(s, runDir)) // strings, numbers and booleans
 		argv = append(argv, "--profiler-config", string(text))
 	}
 	return append(argv, s.Args...)
+}
+
+// accessLogFlag keeps paths out of the log of requests (vllm/entrypoints/openai/cli_args.py).
+const accessLogFlag = "--disable-access-log-for-endpoints"
+
+// aboutAccessLog reports whether an argument says what the log of requests is to hold.
+func aboutAccessLog(arg string) bool {
+	name := flagName(arg)
+	return name == accessLogFlag || name == "--disable-uvicorn-access-log"
 }
 
 // Profiler is vLLM's profiler configuration with every field set (vllm/config/profiler.py): several defaults would stall serving.

@@ -25,7 +25,7 @@ func TestArgvIsAListInWhichNothingIsInterpreted(t *testing.T) {
 	s.Wrapper, s.TensorParallel, s.Args = []string{"numactl", "-m", "0"}, 2, []string{"--seed", "1"}
 	got := Argv(s, "/run/x")
 	want := []string{"numactl", "-m", "0", "python3", "-m", "vllm.entrypoints.cli.main", "serve", "/models/a b; rm", "--host", "127.0.0.1", "--port", "8000",
-		"--tensor-parallel-size", "2", "--shutdown-timeout", "30", "--profiler-config"}
+		"--tensor-parallel-size", "2", "--shutdown-timeout", "30", "--disable-access-log-for-endpoints", "/health", "--profiler-config"}
 	if len(got) != len(want)+3 || !slices.Equal(got[:len(want)], want) || !slices.Equal(got[len(got)-2:], s.Args) {
 		t.Fatalf("%q", got)
 	}
@@ -33,6 +33,12 @@ func TestArgvIsAListInWhichNothingIsInterpreted(t *testing.T) {
 		`"torch_profiler_dir":"/run/x/kineto"`, `"max_iterations":10`, `"warmup_iterations":0`, `"ignore_frontend":true`} {
 		if !strings.Contains(got[len(want)], part) {
 			t.Errorf("%s lacks %s", got[len(want)], part)
+		}
+	}
+	for _, arg := range []string{"--disable-uvicorn-access-log", "--disable_access_log_for_endpoints=/ping"} {
+		s.Args = []string{arg}
+		if own := Argv(s, "/run/x"); slices.Contains(own, accessLogFlag) {
+			t.Errorf("%q", own)
 		}
 	}
 	s.Profiler.Enabled, s.UDS = false, "/run/v.sock"
