@@ -18,21 +18,29 @@ type launched struct {
 	environ []string
 }
 
-func newLaunched(t *testing.T) *launched {
+// newHome is a home without a configuration, to which the test's own runs are confined.
+func newHome(t *testing.T) *launched {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "opprof-") // a socket's path is short
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := filepath.Join(dir, "model")
-	writeFile(t, filepath.Join(model, "config.json"), "{}")
-	l := &launched{t: t, config: filepath.Join(dir, "c.toml"), environ: []string{
-		"OPPROF_RUNS=" + filepath.Join(dir, "runs"), "XDG_RUNTIME_DIR=" + dir, fakeserver.Options{}.Environ()}}
-	writeFile(t, l.config, fmt.Sprintf("[server]\nmodel = %q\npython = \"fakepython\"\nuds = %q\nargs = [\"--load-format\", \"dummy\"]\n", model, filepath.Join(dir, "s")))
+	l := &launched{t: t, config: filepath.Join(dir, "c.toml"), environ: []string{"OPPROF_RUNS=" + filepath.Join(dir, "runs"), "XDG_RUNTIME_DIR=" + dir}}
 	t.Cleanup(func() {
 		_, _ = l.opprof("stop")
 		_ = os.RemoveAll(dir)
 	})
+	return l
+}
+
+func newLaunched(t *testing.T) *launched {
+	t.Helper()
+	l := newHome(t)
+	dir := filepath.Dir(l.config)
+	model := filepath.Join(dir, "model")
+	writeFile(t, filepath.Join(model, "config.json"), "{}")
+	l.environ = append(l.environ, fakeserver.Options{}.Environ())
+	writeFile(t, l.config, fmt.Sprintf("[server]\nmodel = %q\npython = \"fakepython\"\nuds = %q\nargs = [\"--load-format\", \"dummy\"]\n", model, filepath.Join(dir, "s")))
 	return l
 }
 
@@ -42,6 +50,14 @@ func (l *launched) opprof(args ...string) (string, error) {
 	c.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(l.config)}, l.environ...)
 	out, err := c.CombinedOutput()
 	return string(out), err
+}
+
+// refused runs a command that must fail and say why.
+func (l *launched) refused(want string, args ...string) {
+	l.t.Helper()
+	if out, err := l.opprof(args...); err == nil || !strings.Contains(out, want) {
+		l.t.Errorf("opprof %s printed %q, %v; want a refusal with %q", strings.Join(args, " "), out, err, want)
+	}
 }
 
 func (l *launched) expect(want string, args ...string) {

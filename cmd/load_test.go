@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,12 +17,17 @@ import (
 // pythonVariable names an interpreter that has vLLM 0.24.0 installed, for the scripts that start a real server.
 const pythonVariable = "OPPROF_VLLM_PYTHON"
 
-// load asks a server for completions, three at a time, until it is interrupted or the server goes. It returns an exit code.
-func load(socket string) int {
+// load asks a server, at host:port or at the path of its socket, for completions, three at a time, until it is interrupted or the server
+// goes. It returns an exit code.
+func load(address string) int {
+	network := "tcp"
+	if strings.ContainsRune(address, filepath.Separator) {
+		network = "unix"
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", socket)
+		return new(net.Dialer).DialContext(ctx, network, address)
 	}}}
 	var work sync.WaitGroup
 	for i := range 3 {

@@ -34,6 +34,8 @@ type terminal struct {
 	fresh   chan struct{} // has a value when the screen may have changed
 	exited  chan error
 	temp    string
+
+	patience time.Duration // of await
 }
 
 // emulator guards what vt.SafeEmulator leaves open: reading the screen while it is written.
@@ -89,7 +91,7 @@ func startCommand(t testing.TB, columns, rows int, environ []string, line ...str
 	}
 	x := &terminal{
 		t: t, master: master, slave: slave, before: before, screen: &emulator{vt: vt.NewEmulator(columns, rows)}, temp: t.TempDir(),
-		shown: make(chan struct{}), fresh: make(chan struct{}, 1), exited: make(chan error, 1),
+		shown: make(chan struct{}), fresh: make(chan struct{}, 1), exited: make(chan error, 1), patience: 90 * time.Second,
 	}
 	x.command = exec.Command(line[0], line[1:]...)
 	x.command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + x.temp, "TMPDIR=" + x.temp, "TERM=xterm-256color", "LANG=C.UTF-8", "OPPROF_TIME_ZONE=utc"}
@@ -160,7 +162,7 @@ func (x *terminal) press(keys string) {
 // await returns the screen as soon as ok holds for it.
 func (x *terminal) await(what string, ok func(screen string) bool) string {
 	x.t.Helper()
-	limit := time.NewTimer(90 * time.Second)
+	limit := time.NewTimer(x.patience)
 	defer limit.Stop()
 	for {
 		if screen := x.screen.text(); ok(screen) {
