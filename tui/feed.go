@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/campaign/calibrate"
 	"opprof/campaign/progress"
 	"opprof/engine/alert"
 	"opprof/engine/meter"
@@ -14,6 +15,7 @@ import (
 	"opprof/engine/store"
 	"opprof/engine/vllm"
 	"opprof/traces/catalog"
+	"opprof/traces/experts"
 )
 
 // want is what the screen needs to see: the picture of the visible page, the moment under its cursor, the whole run for a scrubber,
@@ -28,6 +30,8 @@ type want struct {
 	reading bool         // what the server says itself; needs a MetricsSource
 
 	campaign bool // how a campaign stands; needs a CampaignSource
+	experts  bool // needs an ExpertSource
+	cost     bool // needs a CostSource
 }
 
 // picture is the answer to a want, in one piece: its frames belong together.
@@ -44,7 +48,11 @@ type picture struct {
 	windows    *catalog.List
 	windowsErr error // why there is none
 
-	campaign *progress.Campaign
+	campaign   *progress.Campaign
+	experts    *experts.List
+	expertsErr error
+	cost       *calibrate.Learned
+	costErr    error
 
 	warnings []alert.Warning // nil when the source does not judge
 	more     bool            // the same question has a better answer at once: a search goes on
@@ -155,6 +163,7 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 			return err
 		}
 	}
+	fetchLearned(ctx, source, w, p)
 	from, ok := source.(ServerSource)
 	if !ok || !w.server {
 		return nil

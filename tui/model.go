@@ -211,6 +211,7 @@ func (m *Model) arrived(msg pictureMsg) tea.Cmd {
 			m.log = msg.picture.log
 		}
 		m.page().take(m.asked, msg.picture)
+		m.appear()
 	}
 	if b, ok := m.page().(*board); again || msg.more || ok && b.behind() {
 		return m.pull()

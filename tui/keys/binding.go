@@ -22,6 +22,8 @@ const (
 	ContextLog     Context = "log"     // the server's log
 	ContextWindows Context = "windows" // the profiler windows
 	ContextServer  Context = "server"  // the server page
+	ContextExperts Context = "experts" // the routed experts
+	ContextCost    Context = "cost"    // what a step costs
 	ContextHelp    Context = "help"    // the help overlay
 
 	ContextCampaign Context = "campaign" // how a campaign stands
@@ -50,6 +52,8 @@ const (
 	GroupLists   Group = "lists"
 	GroupLog     Group = "server log"
 	GroupWindows Group = "profiler windows"
+	GroupExperts Group = "routed experts"
+	GroupCost    Group = "cost of a step"
 	GroupServer  Group = "server"
 	GroupDialogs Group = "questions and forms"
 
@@ -58,7 +62,7 @@ const (
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupServer, GroupCampaign, GroupDialogs}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupExperts, GroupCost, GroupServer, GroupCampaign, GroupDialogs}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.

@@ -81,7 +81,7 @@ const (
 
 // Default returns the keys of OpProf.
 func Default() *Set {
-	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows(), orders(), campaign(), dialogs()))
+	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows(), learned(), orders(), campaign(), dialogs()))
 }
 
 func in(c ...Context) []Context { return c }
@@ -156,7 +156,7 @@ func jumps() []Binding {
 }
 
 func lists() []Binding {
-	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextServer, ContextCampaign, ContextHelp)
+	list := in(ContextList, ContextLog, ContextText, ContextWindows, ContextServer, ContextCampaign, ContextExperts, ContextCost, ContextHelp)
 	return []Binding{
 		{ID: Down, Keys: []string{"j", "down"}, Show: "j ↓", Help: "down", Long: "one line down", Group: GroupLists, Contexts: list, Footer: 70},
 		{ID: Up, Keys: []string{"k", "up"}, Show: "k ↑", Help: "up", Long: "one line up", Group: GroupLists, Contexts: list, Footer: 71},

@@ -14,7 +14,7 @@ const (
 
 func windows() []Binding {
 	page, charts := in(ContextWindows), in(ContextCharts)
-	everywhere := in(ContextCharts, ContextList, ContextLog, ContextWindows, ContextServer)
+	everywhere := in(ContextCharts, ContextList, ContextLog, ContextWindows, ContextServer, ContextCost)
 	return []Binding{
 		{ID: Arm, Keys: []string{"w"}, Help: "window", Long: "arm a profiler window that starts now", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedOrders | NeedServer, Footer: 5},
 		{ID: ArmOn, Keys: []string{"W"}, Help: "arm on…", Long: "arm profiler windows at a step, every so many steps, after a time, or on a condition of the composition", Group: GroupWindows, Contexts: everywhere, Needs: NeedLive | NeedControl | NeedTriggers | NeedOrders | NeedServer, Footer: 6},

@@ -53,12 +53,8 @@ func Definitions() []Definition {
 	var all []Definition
 	for _, part := range [][]Definition{
 		headerDefinitions(), frameDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
-<<<<<<< HEAD
-		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), WindowDefinitions(), LogDefinitions(), ServerDefinitions(), MetricsDefinitions(), CampaignDefinitions(),
-=======
 		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), WindowDefinitions(), LogDefinitions(), ServerDefinitions(), MetricsDefinitions(),
-		ExpertDefinitions(), CostDefinitions(),
->>>>>>> tui: pages of routed experts and of the cost of a step
+		ExpertDefinitions(), CostDefinitions(), CampaignDefinitions(),
 	} {
 		all = append(all, part...)
 	}

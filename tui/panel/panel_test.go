@@ -251,11 +251,7 @@ func TestEveryPanelIsExplained(t *testing.T) {
 		}
 	}
 	for _, d := range Definitions() {
-<<<<<<< HEAD
-		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageWindows, PageLog, PageServer, PageMetrics, PageWarnings, PageCampaign}, d.Panel) {
-=======
-		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageWindows, PageLog, PageServer, PageMetrics, PageWarnings, PageExperts, PageCost}, d.Panel) {
->>>>>>> tui: pages of routed experts and of the cost of a step
+		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageWindows, PageLog, PageServer, PageMetrics, PageWarnings, PageCampaign, PageExperts, PageCost}, d.Panel) {
 			t.Errorf("%q explains %s, which is no panel", d.Name, d.Panel)
 		}
 		if d.Name == "" || !strings.HasSuffix(d.Text, ".") {
