@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -114,10 +115,10 @@ func (d *Dataset) manifestPath(campaign, run string) string {
 
 // earlier reads the manifest of an earlier export of a run; nil when there is none, or none that can be read.
 func (d *Dataset) earlier(campaign, run string) *Manifest {
-	path := d.manifestPath(campaign, run)
-	text, err := regular.Read(path, manifestMax)
+	at := d.manifestPath(campaign, run)
+	text, err := regular.Read(at, manifestMax)
 	if err != nil {
-		if text, err = regular.Read(path+outdated, manifestMax); err != nil {
+		if text, err = regular.Read(at+outdated, manifestMax); err != nil {
 			return nil
 		}
 	}
@@ -125,12 +126,12 @@ func (d *Dataset) earlier(campaign, run string) *Manifest {
 	if json.Unmarshal(text, m) != nil {
 		return nil
 	}
-	m.Files = slices.DeleteFunc(m.Files, func(e Entry) bool { return !filepath.IsLocal(filepath.FromSlash(e.Path)) || !d.ours(e.Path) })
+	m.Files = slices.DeleteFunc(m.Files, func(e Entry) bool { return !d.ours(e.Path) })
 	return m
 }
 
-// ours reports whether a path is one that an export gives.
-func (d *Dataset) ours(path string) bool {
-	table, _, _ := strings.Cut(path, "/")
-	return slices.Contains(d.tables, table) && strings.HasSuffix(path, ".parquet")
+// ours reports whether a path is one that an export gives: what a manifest says is believed no further.
+func (d *Dataset) ours(name string) bool {
+	table, _, _ := strings.Cut(name, "/")
+	return path.Clean(name) == name && filepath.IsLocal(filepath.FromSlash(name)) && slices.Contains(d.tables, table) && strings.HasSuffix(name, ".parquet")
 }
