@@ -23,6 +23,9 @@ func TestFieldEdits(t *testing.T) {
 		{"a word", "kv.usage > 0.9", "ctrl+w", "kv.usage >"},
 		{"to the start", "abc", "LEFT ctrl+u", "c"},
 		{"the end again", "abc", "home end d", "abcd"},
+		{"a blank", "ab", "LEFT space", "a b"},
+		{"a word to the left", "ab cd", "ctrl+left x", "ab xcd"},
+		{"what the clipboard holds is the terminal's to send", "ab", "ctrl+v", "ab"},
 		{"no more than fits", "abcdefgh", "i j k", "abcdefghij"},
 	} {
 		f := newField(tt.text, 10, nil)

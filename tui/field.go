@@ -4,104 +4,89 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/tui/chart"
 	"opprof/tui/theme"
 )
 
-// field is one line of text that is edited, with a cursor.
+// field is one line of text that is edited, with a cursor. It is drawn into a grid, as everything is.
 type field struct {
-	text []rune
-	at   int // the cursor stands before this rune
-	most int // longest text, in runes
-	only func(rune) bool
+	input textinput.Model
+	only  func(rune) bool // nil takes every rune
 
 	proposed bool // the text is a proposal: typing replaces it
 }
 
+// newField returns a field with a text and the cursor behind it. It takes at most so many runes.
 func newField(text string, most int, only func(rune) bool) field {
-	r := []rune(text)
-	return field{text: r, at: len(r), most: most, only: only}
+	in := textinput.New()
+	in.CharLimit = most
+	in.SetVirtualCursor(false)
+	in.KeyMap.Paste = key.NewBinding() // it would start a program that reads the clipboard; the terminal sends what is pasted
+	in.Focus()
+	in.SetValue(text)
+	in.CursorEnd()
+	return field{input: in, only: only}
 }
 
 func digit(r rune) bool { return r >= '0' && r <= '9' }
 
-func (f *field) String() string { return strings.TrimSpace(string(f.text)) }
+// String is the text without blanks around it.
+func (f *field) String() string { return strings.TrimSpace(f.input.Value()) }
 
 // insert puts text at the cursor, or in the place of a proposal; runes that do not belong there are left out.
 func (f *field) insert(s string) {
 	if f.proposed {
-		f.text, f.at, f.proposed = nil, 0, false
-	}
-	for _, r := range chart.Sanitize(s) {
-		if len(f.text) >= f.most || f.only != nil && !f.only(r) {
-			continue
-		}
-		f.text = append(f.text[:f.at], append([]rune{r}, f.text[f.at:]...)...)
-		f.at++
-	}
-}
-
-// key edits, and reports whether the key was one that does.
-func (f *field) key(msg tea.KeyPressMsg) bool {
-	if msg.Text == "" {
+		f.input.Reset()
 		f.proposed = false
 	}
-	switch msg.String() {
-	case "backspace":
-		if f.at > 0 {
-			f.text = append(f.text[:f.at-1], f.text[f.at:]...)
-			f.at--
+	s = strings.Map(func(r rune) rune {
+		if f.only != nil && !f.only(r) {
+			return -1
 		}
-	case "delete":
-		if f.at < len(f.text) {
-			f.text = append(f.text[:f.at], f.text[f.at+1:]...)
-		}
-	case "home", "ctrl+a":
-		f.at = 0
-	case "end", "ctrl+e":
-		f.at = len(f.text)
-	case "ctrl+u":
-		f.text, f.at = f.text[f.at:], 0
-	case "ctrl+w":
-		f.deleteWord()
-	default:
-		if msg.Text == "" {
-			return false
-		}
-		f.insert(msg.Text)
-	}
-	return true
+		return r
+	}, chart.Sanitize(s))
+	f.input, _ = f.input.Update(tea.PasteMsg{Content: s})
 }
 
-func (f *field) deleteWord() {
-	to := f.at
-	for f.at > 0 && f.text[f.at-1] == ' ' {
-		f.at--
+// key edits.
+func (f *field) key(msg tea.KeyPressMsg) {
+	if msg.Text != "" {
+		f.insert(msg.Text)
+		return
 	}
-	for f.at > 0 && f.text[f.at-1] != ' ' {
-		f.at--
-	}
-	f.text = append(f.text[:f.at], f.text[to:]...)
+	f.proposed = false
+	f.input, _ = f.input.Update(msg)
 }
 
 func (f *field) move(by int) {
 	f.proposed = false
-	f.at = max(0, min(f.at+by, len(f.text)))
+	f.input.SetCursor(f.input.Position() + by)
 }
 
 // word is the name that the cursor stands behind, "" for none.
 func (f *field) word() string {
-	from := f.at
-	for from > 0 && nameRune(f.text[from-1]) {
+	text := []rune(f.input.Value())
+	at := f.input.Position()
+	from := at
+	for from > 0 && nameRune(text[from-1]) {
 		from--
 	}
-	return strings.TrimLeft(string(f.text[from:f.at]), "0123456789.")
+	return strings.TrimLeft(string(text[from:at]), "0123456789.")
 }
 
 func nameRune(r rune) bool {
 	return r == '_' || r == '.' || digit(r) || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+}
+
+// visible is the part of the text around the cursor that fits into w columns, and the cursor's place in it.
+func (f *field) visible(w int) (text string, cursor int) {
+	r, at := []rune(f.input.Value()), f.input.Position()
+	from := max(0, at-w+1)
+	return string(r[from:min(len(r), from+w)]), at - from
 }
 
 // draw writes the part of the text around the cursor into w columns.
@@ -109,15 +94,14 @@ func (f *field) draw(g *chart.Grid, x, y, w int, focus bool) {
 	if w <= 0 {
 		return
 	}
-	from := max(0, f.at-w+1)
-	text := string(f.text[from:min(len(f.text), from+w)])
-	role := theme.RoleText
-	g.Text(x, y, w, text+strings.Repeat("_", max(0, w-utf8.RuneCountInString(text))), theme.RoleDim)
-	g.Text(x, y, w, text, role)
+	text, cursor := f.visible(w)
+	n := utf8.RuneCountInString(text)
+	g.Text(x, y, w, text+strings.Repeat("_", max(0, w-n)), theme.RoleDim)
+	g.Text(x, y, w, text, theme.RoleText)
 	switch {
 	case focus && f.proposed:
-		g.Mark(chart.Rect{X: x, Y: y, W: max(1, utf8.RuneCountInString(text)), H: 1}, theme.Reverse)
+		g.Mark(chart.Rect{X: x, Y: y, W: max(1, n), H: 1}, theme.Reverse)
 	case focus:
-		g.Mark(chart.Rect{X: x + f.at - from, Y: y, W: 1, H: 1}, theme.Reverse)
+		g.Mark(chart.Rect{X: x + cursor, Y: y, W: 1, H: 1}, theme.Reverse)
 	}
 }

@@ -59,6 +59,7 @@ func TestKeys(t *testing.T) {
 		{"find a missing step says so", true, "/ 5 0 0 0 enter", "no step 5,000: steps ", ""},
 		{"find nonsense keeps the prompt", true, "/ x enter", "write a step index", ""},
 		{"esc closes the prompt", true, "/ 1 esc", "q quit", "go to"},
+		{"the prompt has a cursor", true, "/ 1 2 left left 3", "go to 312 ", ""},
 		{"backspace edits the prompt", true, "/ 1 2 backspace", "go to 1 ", "go to 12"},
 		{"a review begins with the first step", true, "", "step 1 ", "► live"},
 		{"all of the run is in the picture", true, "", "span 2m26s", ""},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -196,6 +198,25 @@ func TestCampaignGoldens(t *testing.T) {
 			s, _ := campaignScreen(t, cpuCampaign(), 120, 40, Options{Theme: theme.Prefs{Theme: name}})
 			golden.RequireEqual(t, s.content())
 		})
+	}
+}
+
+// TestWriteCampaignPictures writes the styled page to a folder, as TestWritePictures does.
+func TestWriteCampaignPictures(t *testing.T) {
+	dir := os.Getenv("OPPROF_PICTURES")
+	if dir == "" {
+		t.Skip("OPPROF_PICTURES names no folder")
+	}
+	for name, c := range map[string]func() *progress.Campaign{"running": cpuCampaign, "ended": endedCampaign, "noisy": noisyCampaign} {
+		for _, size := range fourSizes {
+			for _, th := range themeNames() {
+				s, _ := campaignScreen(t, c(), size[0], size[1], Options{Theme: theme.Prefs{Theme: th}})
+				path := filepath.Join(dir, fmt.Sprintf("campaign-%s-%dx%d-%s.ansi", name, size[0], size[1], th))
+				if err := os.WriteFile(path, []byte(s.content()+"\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
 	}
 }
 

@@ -92,11 +92,14 @@ func press(name string) tea.KeyPressMsg {
 		"left": {Code: tea.KeyLeft}, "right": {Code: tea.KeyRight}, "up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown},
 		"shift+left": {Code: tea.KeyLeft, Mod: tea.ModShift}, "shift+right": {Code: tea.KeyRight, Mod: tea.ModShift},
 		"home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd}, "pgup": {Code: tea.KeyPgUp}, "pgdown": {Code: tea.KeyPgDown},
-		"space": {Code: tea.KeySpace, Text: " "}, "backspace": {Code: tea.KeyBackspace},
-		"ctrl+c": {Code: 'c', Mod: tea.ModCtrl}, "ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+l": {Code: 'l', Mod: tea.ModCtrl}, "ctrl+z": {Code: 'z', Mod: tea.ModCtrl},
+		"space": {Code: tea.KeySpace, Text: " "}, "backspace": {Code: tea.KeyBackspace}, "delete": {Code: tea.KeyDelete},
 	}
 	if k, ok := special[name]; ok {
 		return tea.KeyPressMsg(k)
+	}
+	if rest, ok := strings.CutPrefix(name, "ctrl+"); ok {
+		k := press(rest)
+		return tea.KeyPressMsg(tea.Key{Code: k.Code, Mod: tea.ModCtrl})
 	}
 	r := []rune(name)[0]
 	return tea.KeyPressMsg(tea.Key{Code: r, Text: name})

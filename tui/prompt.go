@@ -19,7 +19,8 @@ const promptMax = 64
 type prompt struct {
 	label  string
 	hint   string
-	text   string
+	text   string                             // at first, and as it was edited
+	line   *field                             // nil before the first key
 	err    string                             // why the text was not taken
 	accept func(text string) (tea.Cmd, error) // enter; an error keeps the prompt open
 	edited func(text string)                  // after every change; nil does nothing
@@ -68,19 +69,14 @@ func (m *Model) prompted(msg tea.KeyPressMsg) tea.Cmd {
 		}
 		return nil
 	}
-	switch msg.Code {
-	case tea.KeyBackspace:
-		m.prompt.backspace()
-	default:
-		m.prompt.insert(msg.Text)
-	}
+	m.prompt.edit(func(f *field) { f.key(msg) })
 	return m.pull()
 }
 
 func (m *Model) pasted(s string) {
 	switch {
 	case m.prompt != nil:
-		m.prompt.insert(s)
+		m.prompt.edit(func(f *field) { f.insert(s) })
 	case m.dialog != nil:
 		m.dialog.paste(s)
 	}
@@ -103,14 +99,15 @@ func (m *Model) accept() tea.Cmd {
 	return cmd
 }
 
-func (p *prompt) insert(s string) {
-	text := []rune(p.text + chart.Sanitize(s))
-	p.change(string(text[:min(len(text), promptMax)]))
-}
-
-func (p *prompt) backspace() {
-	if _, n := utf8.DecodeLastRuneInString(p.text); n > 0 {
-		p.change(p.text[:len(p.text)-n])
+// edit changes the line, or moves its cursor.
+func (p *prompt) edit(by func(*field)) {
+	if p.line == nil {
+		f := newField(p.text, promptMax, nil)
+		p.line = &f
+	}
+	by(p.line)
+	if text := p.line.input.Value(); text != p.text {
+		p.change(text)
 	}
 }
 
@@ -123,11 +120,21 @@ func (p *prompt) change(text string) {
 
 func (p *prompt) draw(g *chart.Grid) {
 	x := 1 + g.Text(1, 0, g.W()-1, p.label, theme.RoleKey)
-	x += g.Text(x, 0, g.W()-x, p.text, theme.RoleText)
-	g.SetAttr(x, 0, ' ', theme.RoleText, theme.Reverse)
+	x += p.drawLine(g, x)
 	hint, role := p.hint, theme.RoleDim
 	if p.err != "" {
 		hint, role = p.err, theme.RoleBad
 	}
 	g.TextRight(x+2, 0, g.W()-x-3, hint, role)
+}
+
+// drawLine writes the text from column x on with its cursor, and returns the columns before the last one.
+func (p *prompt) drawLine(g *chart.Grid, x int) int {
+	text, cursor := p.text, utf8.RuneCountInString(p.text)
+	if p.line != nil {
+		text, cursor = p.line.visible(g.W() - x)
+	}
+	n := g.Text(x, 0, g.W()-x, text, theme.RoleText)
+	g.Mark(chart.Rect{X: x + cursor, W: 1, H: 1}, theme.Reverse)
+	return n
 }
