@@ -52,6 +52,7 @@ func opener(env *Env, p *preferences, readOnly bool) tui.Opener {
 		if kind == session.KindFinished {
 			return screen, nil
 		}
+		screen.Page = kind // a server that runs is looked at as it runs
 		if client := reach(ctx, dir, readOnly); client != nil {
 			screen.Control, screen.Close = heldScreen(ctx, s, newHeld(dir, client, readOnly))
 		}
