@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"opprof/campaign/compare"
+	"opprof/campaign/runreport"
 	"opprof/cmd/session"
 	"opprof/engine/control"
 	"opprof/engine/store"
@@ -28,6 +29,7 @@ func TestJSONDocument(t *testing.T) {
 	for _, file := range []string{
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
 		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
+		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
 		"../campaign/compare/server.go", "../campaign/compare/verdict.go",
 	} {
@@ -41,6 +43,7 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `list --json`", reflect.TypeFor[runList]())
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
+	d.section("## `report --json`", reflect.TypeFor[runreport.Report]())
 	for _, missing := range d.untagged {
 		t.Errorf("%s is printed without a name of its own: give it a json tag", missing)
 	}

@@ -44,9 +44,8 @@ checked with --check only; of a long run that was reviewed before, nothing but i
 
 ` + runArgument,
 		Example: `  opprof report RUN
-  opprof report RUN --html > run.html
-  opprof report latest --json
-  opprof report RUN --out run.html --force`,
+  opprof report RUN --out RUN/report.html    # for a browser
+  opprof report latest --json`,
 		Args:              exactly("RUN"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
@@ -59,7 +58,6 @@ checked with --check only; of a long run that was reviewed before, nothing but i
 	flags.BoolVar(&o.force, "force", false, "with --out: replace a file that exists")
 	flags.BoolVar(&o.check, "check", false, "check the records however large they are")
 	o.preferences = bindPreferences(flags)
-	c.MarkFlagsMutuallyExclusive("html", "md", "json")
 	return c
 }
 
@@ -74,7 +72,13 @@ func (o *reportOptions) form() string {
 	return "md"
 }
 
+// prints reports whether the report goes to standard output.
+func (o *reportOptions) prints() bool { return o.out == "" || o.out == "-" }
+
 func (o *reportOptions) run(ctx context.Context, env *Env, arg string) error {
+	if o.html && o.markdown || o.html && o.json || o.markdown && o.json {
+		return usageErrorf("--html, --md and --json are three forms of a report: give one of them")
+	}
 	p, _, err := o.preferences.resolve(env)
 	if err != nil {
 		return err
@@ -82,6 +86,11 @@ func (o *reportOptions) run(ctx context.Context, env *Env, arg string) error {
 	run, err := env.openRun(arg)
 	if err != nil {
 		return err
+	}
+	if !o.prints() {
+		if _, err := outTarget(o.out, o.force, run.Streams); err != nil { // before anything is read
+			return err
+		}
 	}
 	s := session.Open(ctx, run, session.Options{Kind: session.KindFinished, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits})
 	defer func() { _ = s.Close() }()
@@ -105,10 +114,13 @@ func (o *reportOptions) run(ctx context.Context, env *Env, arg string) error {
 		}
 		return report.Markdown(w)
 	}
-	if o.out == "" || o.out == "-" {
+	if o.prints() {
 		return write(env.Stdout)
 	}
-	return writeOut(o.out, o.force, run.Streams, write)
+	if err := writeOut(o.out, o.force, run.Streams, write); err != nil {
+		return err
+	}
+	return tellWritten(env.Stdout, o.out)
 }
 
 // gatherReport waits until all of a run is known and takes it together.
@@ -133,7 +145,7 @@ func gatherReport(ctx context.Context, s *session.Session) (*runreport.Report, e
 	}
 	page := newPage(s.Run(), frame, s.Warnings())
 	r := &runreport.Report{Schema: page.Schema, Run: page.Run, Manifest: contents.Manifest, Frame: page.Frame, Warnings: page.Warnings,
-		Windows: runreport.Windows(windows), Checks: []runreport.Check{}}
+		Windows: runreport.Windows(windows), Checks: []runreport.StreamCheck{}}
 	for _, d := range panel.Definitions() {
 		r.Definitions = append(r.Definitions, runreport.Definition{Part: string(d.Panel), Name: d.Name, Unit: d.Unit, Source: d.Source, Text: d.Text})
 	}
@@ -159,7 +171,7 @@ func (o *reportOptions) checkRecords(ctx context.Context, run *rundir.Run, r *ru
 		return nil
 	}
 	for i := range found.Files {
-		r.Checks = append(r.Checks, runreport.Check{Check: found.Files[i].Check, Error: found.Files[i].Error})
+		r.Checks = append(r.Checks, runreport.StreamCheck{Check: found.Files[i].Check, Error: found.Files[i].Error})
 	}
 	return nil
 }

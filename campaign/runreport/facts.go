@@ -73,7 +73,7 @@ func (r *Report) facts() page.Table {
 	}
 	rows = append(rows, r.manifest()...)
 	if c.Steps > 0 {
-		rows = append(rows, [2]string{"from", r.date(c.FirstNS)}, [2]string{"to", r.date(c.LastNS)}, [2]string{"duration", unit.Duration(c.LastNS - c.FirstNS)})
+		rows = append(rows, [2]string{"first step", r.date(c.FirstNS)}, [2]string{"last step", r.date(c.LastNS)}, [2]string{"duration", unit.Duration(c.LastNS - c.FirstNS)})
 	}
 	return page.Facts("", append(rows, [2]string{"state", r.Frame.State.Name})...)
 }

@@ -71,7 +71,7 @@ func (r *Report) tracks() []track {
 			whole("max", "requests", func(c *store.Counts) int64 { return c.WaitingMax })}, 0, 1},
 		{"CUDA graphs", "share of steps: line FULL, dashed PIECEWISE, dotted NONE", "% of known", false, []quantity{
 			graphShare("FULL", record.GraphFull), graphShare("PIECEWISE", record.GraphPiecewise), graphShare("NONE", record.GraphNone)}, -1, -1},
-		{"Prefix hits", "share of looked-up tokens", "%", false, []quantity{{"hits", "%", func(c *store.Column) *float64 {
+		{"Prefix hits", "share of looked-up tokens", "%", false, []quantity{{"share", "%", func(c *store.Column) *float64 {
 			if c.Counts.Local.Queries == 0 {
 				return nil
 			}

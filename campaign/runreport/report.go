@@ -22,8 +22,8 @@ type Report struct {
 	Manifest  *rundir.Manifest   `json:"manifest"` // null when there is none
 	Frame     *store.Frame       `json:"frame"`    // columns over the whole run
 	Warnings  []alert.Warning    `json:"warnings"`
-	Windows   []Window           `json:"windows"`
-	Checks    []Check            `json:"checks"`    // of each stream
+	Windows   []TracedWindow     `json:"windows"`
+	Checks    []StreamCheck      `json:"checks"`    // of each stream
 	Unchecked string             `json:"unchecked"` // why the records were not checked; "" when they were
 
 	// Definitions say what the figures mean, and Zone is that of all times of day. Both are for readers.
@@ -31,8 +31,8 @@ type Report struct {
 	Zone        *time.Location `json:"-"`
 }
 
-// Window is a profiler window.
-type Window struct {
+// TracedWindow is a profiler window with the breakdown of its traces.
+type TracedWindow struct {
 	Number    int                   `json:"number"` // by time, 1 first
 	State     string                `json:"state"`
 	Reason    string                `json:"reason"`     // why it is not verified; "" when nothing is to be said
@@ -45,8 +45,8 @@ type Window struct {
 	Detail    *capture.WindowReport `json:"detail"`     // null when its traces were not read
 }
 
-// Check is what was found in one stream.
-type Check struct {
+// StreamCheck is what was found in one stream.
+type StreamCheck struct {
 	record.Check
 	Error string `json:"error"` // why it could not be read to its end, or holds no step; "" when neither
 }
@@ -60,14 +60,14 @@ type Definition struct {
 const topKernels = 10
 
 // Windows takes what a catalog knows of the windows of a run.
-func Windows(list *catalog.List) []Window {
-	out := []Window{}
+func Windows(list *catalog.List) []TracedWindow {
+	out := []TracedWindow{}
 	if list == nil {
 		return out
 	}
 	for i := range list.Windows {
 		w := &list.Windows[i]
-		v := Window{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep,
+		v := TracedWindow{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep,
 			Ranks: w.Ranks, Expected: w.Expected}
 		if w.Marker != nil {
 			v.StallNS = w.Marker.StallNS

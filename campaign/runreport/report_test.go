@@ -44,7 +44,7 @@ func recorded(t testing.TB, name string) *Report {
 		t.Fatal(err)
 	}
 	caching := true
-	return &Report{Schema: 1, Frame: s.Snapshot().Frame(store.Query{Columns: 120}), Checks: []Check{{Check: check.Result()}},
+	return &Report{Schema: 1, Frame: s.Snapshot().Frame(store.Query{Columns: 120}), Checks: []StreamCheck{{Check: check.Result()}},
 		Run: rundir.Description{ID: "20261130-" + name, Path: "/runs/" + name, Model: "Qwen/Qwen3-30B-A3B", VLLMVersion: "0.24.0", TensorParallel: 1, GraphMode: "FULL_AND_PIECEWISE",
 			PrefixCaching: &caching, Streams: []rundir.Stream{{Path: "layer1/stream.jsonl", Bytes: int64(len(text)), Lines: 9000}}},
 		Warnings:    []alert.Warning{{Rule: alert.Stall, Engine: "dp0", Count: 3, Unit: "stalls", FirstNS: 1_700_000_000e9}},
@@ -52,7 +52,7 @@ func recorded(t testing.TB, name string) *Report {
 }
 
 // traced are the windows of recorded traces.
-func traced(t testing.TB, name string) []Window {
+func traced(t testing.TB, name string) []TracedWindow {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "testdata", "traces", name, "*.zst"))
 	if err != nil || len(files) == 0 {
@@ -105,7 +105,7 @@ func hostile(t testing.TB) *Report {
 	r.Manifest = &rundir.Manifest{Argv: []string{evil}, Quantization: evil, GPUs: []rundir.GPU{{Name: evil}}, Versions: map[string]string{evil: evil}, Exit: &rundir.Exit{State: evil, Reason: evil}}
 	r.Warnings[0].Engine = evil
 	r.Frame.Engines[0].ID = evil
-	r.Checks = []Check{{Check: record.Check{Path: evil, Steps: 1, Violations: map[string]record.Violation{evil: {Count: 1, Detail: evil}}}, Error: evil}}
+	r.Checks = []StreamCheck{{Check: record.Check{Path: evil, Steps: 1, Violations: map[string]record.Violation{evil: {Count: 1, Detail: evil}}}, Error: evil}}
 	r.Windows = traced(t, "h200-tp1-literal")
 	for i := range r.Windows {
 		r.Windows[i].Reason, r.Windows[i].State = evil, evil
