@@ -96,7 +96,7 @@ type engineSinks struct {
 
 const (
 	// openEngines bounds the files that are open at once: an engine has a stream of its own, but files may have been put together.
-	openEngines = 256
+	openEngines = 64
 	// fullEngines of them fill whole row groups; the others end theirs early, so that memory stays bounded.
 	fullEngines = 4
 	smallGroup  = columnar.GroupRows / 64
