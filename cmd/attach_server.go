@@ -24,7 +24,7 @@ func isServer(arg string) bool {
 type serverReading struct {
 	Schema int64  `json:"schema"`
 	Source string `json:"source"` // where the figures come from and what they lack
-	*meter.Reading
+	meter.Reading
 }
 
 // onceRounds is how often a server is asked before a summary is printed: rates need two answers.
@@ -66,7 +66,7 @@ func (o *attachOptions) printServer(ctx context.Context, env *Env, s *session.Se
 		return err
 	}
 	if o.screen.json {
-		err = printJSON(env.Stdout, serverReading{1, meter.Source, r})
+		err = printJSON(env.Stdout, serverReading{1, meter.Source, *r})
 	} else if r.State == meter.Answers {
 		err = printReading(env.Stdout, r, env.Now())
 	}
@@ -117,7 +117,7 @@ func printReading(w io.Writer, r *meter.Reading, now time.Time) error {
 	return figures.write(w)
 }
 
-func modelNames(models []vllm.Model) string {
+func modelNames(models []vllm.ServedModel) string {
 	var names []string
 	for _, m := range models {
 		names = append(names, m.ID)

@@ -46,7 +46,7 @@ type Meter struct {
 type about struct {
 	known   bool
 	version *string
-	models  []vllm.Model
+	models  []vllm.ServedModel
 	profile *bool
 	notes   []string
 }

@@ -15,15 +15,15 @@ const (
 // Reading is what is known of a server at a moment. Unknown is nil, and everything is unknown while the server is silent: old figures are
 // not shown as new ones.
 type Reading struct {
-	Addr    string       `json:"addr"`
-	AtNS    int64        `json:"at_ns"` // when the figures were answered, ns since 1970; 0 never
-	State   string       `json:"state"`
-	Problem string       `json:"problem"` // why there are no figures, in a sentence; "" when there are
-	Notes   []string     `json:"notes"`   // what else is worth knowing, in sentences
-	Healthy *bool        `json:"healthy"` // by /health, which says nothing of a hung engine
-	Version *string      `json:"version"`
-	Models  []vllm.Model `json:"models"`  // null unknown
-	Profile *bool        `json:"profile"` // the profile endpoints are mounted
+	Addr    string             `json:"addr"`
+	AtNS    int64              `json:"at_ns"` // when the figures were answered, ns since 1970; 0 never
+	State   string             `json:"state"`
+	Problem string             `json:"problem"` // why there are no figures, in a sentence; "" when there are
+	Notes   []string           `json:"notes"`   // what else is worth knowing, in sentences
+	Healthy *bool              `json:"healthy"` // by /health, which says nothing of a hung engine
+	Version *string            `json:"version"`
+	Models  []vllm.ServedModel `json:"models"`  // null unknown
+	Profile *bool              `json:"profile"` // the profile endpoints are mounted
 
 	Engines   *int64    `json:"engines"` // that report figures
 	Running   *int64    `json:"requests_running"`

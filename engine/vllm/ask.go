@@ -18,8 +18,8 @@ const (
 	maxMetrics = 16 << 20
 )
 
-// Model is one entry of /v1/models.
-type Model struct {
+// ServedModel is one entry of /v1/models.
+type ServedModel struct {
 	ID          string `json:"id"`
 	MaxModelLen *int64 `json:"max_model_len"` // tokens; nil unknown
 }
@@ -39,9 +39,9 @@ func (c *Client) Version(ctx context.Context) (string, error) {
 }
 
 // Models asks /v1/models, which a server with an API key tells to whoever has it.
-func (c *Client) Models(ctx context.Context) ([]Model, error) {
+func (c *Client) Models(ctx context.Context) ([]ServedModel, error) {
 	var v struct {
-		Data []Model `json:"data"`
+		Data []ServedModel `json:"data"`
 	}
 	err := c.readJSON(ctx, "/v1/models", &v)
 	return v.Data, err

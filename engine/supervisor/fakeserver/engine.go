@@ -123,6 +123,22 @@ func (e *engine) one(busy bool) {
 	e.write(&record.Line{Kind: record.KindStep, Step: s})
 }
 
+// metrics are the counters of the steps so far, as vLLM prints them.
+func (e *engine) metrics() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return fmt.Sprintf(`# HELP vllm:num_requests_running Number of requests in model execution batches.
+vllm:num_requests_running{engine="0",model_name="tiny"} %d
+vllm:num_requests_waiting{engine="0",model_name="tiny"} 0
+vllm:kv_cache_usage_perc{engine="0",model_name="tiny"} 0.05
+vllm:iteration_tokens_total_count{engine="0",model_name="tiny"} %d
+vllm:generation_tokens_total{engine="0",model_name="tiny"} %[2]d
+vllm:time_to_first_token_seconds_bucket{engine="0",le="0.1",model_name="tiny"} 0
+vllm:time_to_first_token_seconds_bucket{engine="0",le="0.25",model_name="tiny"} %[2]d
+vllm:time_to_first_token_seconds_bucket{engine="0",le="+Inf",model_name="tiny"} %[2]d
+`, e.step%7+1, e.step)
+}
+
 func (e *engine) startProfile() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -256,6 +256,11 @@ func (s *server) handler() http.Handler {
 			<-r.Context().Done()
 		}
 	})
+	mux.HandleFunc("GET /version", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"version":"0.24.0"}`) })
+	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"tiny","max_model_len":2048}]}`)
+	})
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.engine.metrics()) })
 	if s.flags.trace.Profiler == "" {
 		return mux
 	}
