@@ -241,10 +241,10 @@ func (l *launched) kill(pid int, s syscall.Signal) {
 	}
 }
 
-// TestRealServer is one start of one rank at a TCP port, from launch on a terminal to stop, with everything between that must not disturb
+// TestRealServer is one start of two ranks at a TCP port, from launch on a terminal to stop, with everything between that must not disturb
 // the server: windows by key and by command, a terminal that is killed, a hangup, a supervisor that is killed, and other launches.
 func TestRealServer(t *testing.T) {
-	r := newRealServer(t, 1, freePort(t))
+	r := newRealServer(t, 2, freePort(t))
 	x := startCommand(t, 120, 40, r.environ, "opprof", "launch", "-c", r.config)
 	x.patience = startLimit
 	x.await("the start", says("○ starting", "what the server said"))
@@ -254,7 +254,7 @@ func TestRealServer(t *testing.T) {
 	x.press("w")
 	x.await("the window's end", says("window 1 verified: steps"))
 	x.press("2")
-	x.await("the window", says("1  ✓ verified", "1 of 1"))
+	x.await("the window", says("1  ✓ verified", "2 of 2"))
 	x.await("its breakdown", says("busy ms of its 8 active iterations", "iterations"))
 	t.Logf("the page of a window:\n%s", x.screen.text())
 	r.expect(`"clients": 1`, "status", "--json")
@@ -274,7 +274,7 @@ func TestRealServer(t *testing.T) {
 		t.Errorf("the server is process %d, %s; it was process %d", s.Server.PID, s.State, server)
 	}
 	for n := range 6 {
-		r.verified(n+1, 1)
+		r.verified(n+1, 2)
 	}
 
 	y := startCommand(t, 120, 40, r.environ, "opprof", "attach", "latest")
@@ -291,6 +291,9 @@ func TestRealServer(t *testing.T) {
 		t.Errorf("check: %v\n%s", err, out)
 	}
 	r.expect("verified", "trace", "latest")
+	if m, _ := rundir.ReadManifest(r.dir()); m.Versions["patch_hash"] == "" || m.Parallel.TP != 2 {
+		t.Errorf("the manifest has versions %v, parallel %+v", m.Versions, m.Parallel)
+	}
 }
 
 // TestRealServerOfTwoRanks is one start of two workers at a Unix socket, of which one is killed.
