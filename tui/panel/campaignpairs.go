@@ -66,31 +66,25 @@ func (p PairPlot) Draw(g *chart.Grid) {
 			a.pairs(g, y+1, m.Pairs)
 		}
 		y += each
-		n := min(lists[i], len(m.Pairs))
-		p.list(g, y, n, a, m)
-		y += n
+		if lists[i] {
+			p.list(g, y, a, m)
+			y += len(m.Pairs)
+		}
 	}
 	if foot {
 		a.foot(g, y)
 	}
 }
 
-// lists are how many lines each metric has for its pairs one by one: first the selected one, then those that have room for all.
-func (p PairPlot) lists(shown []gate.Result, spare int, a pairAxis) []int {
-	out := make([]int, len(shown))
-	if a.x0 == 0 {
-		return out
-	}
-	for i := range shown {
-		if shown[i].Name == p.Metric {
-			out[i] = min(spare, len(shown[i].Pairs))
-			spare -= out[i]
-		}
-	}
-	for i := range shown {
-		if n := len(shown[i].Pairs); out[i] == 0 && n <= spare {
-			out[i] = n
-			spare -= n
+// lists says which metrics have lines for their pairs one by one: those with room for all of them, the selected one before the others.
+func (p PairPlot) lists(shown []gate.Result, spare int, a pairAxis) []bool {
+	out := make([]bool, len(shown))
+	for _, selected := range []bool{true, false} {
+		for i := range shown {
+			if n := len(shown[i].Pairs); (shown[i].Name == p.Metric) == selected && n <= spare && a.x0 > 0 {
+				out[i] = true
+				spare -= n
+			}
 		}
 	}
 	return out
@@ -176,9 +170,9 @@ func (p PairPlot) marks(g *chart.Grid, y int, a pairAxis, m *gate.Result) {
 	a.pairs(g, y, m.Pairs)
 }
 
-// list writes the newest n pairs of a metric, one a line.
-func (p PairPlot) list(g *chart.Grid, y, n int, a pairAxis, m *gate.Result) {
-	for i, e := range m.Pairs[len(m.Pairs)-n:] {
+// list writes the pairs of a metric, one a line.
+func (p PairPlot) list(g *chart.Grid, y int, a pairAxis, m *gate.Result) {
+	for i, e := range m.Pairs {
 		a.grid(g, y+i)
 		order := cmp.Or(e.Order, unit.Unknown)
 		g.Text(4, y+i, a.x0-5, unit.Left(e.Pair, 2)+" "+order, theme.RoleDim)
