@@ -19,8 +19,8 @@ const (
 	tidFlight
 )
 
-// maxFlight bounds the lanes of steps in flight: two with async scheduling, more under pipeline parallelism.
-const maxFlight = 16
+// maxFlight bounds the lanes of steps in flight: there are two with async scheduling, more under pipeline parallelism.
+const maxFlight = 64
 
 // engine is the process of an engine in the trace. Its time only goes forward: an engine that begins again is another process.
 type engine struct {
@@ -50,8 +50,10 @@ func (t *trace) step(e *engine, s *record.Step, p store.Place) {
 	if p.PeriodNS != store.UnknownNS {
 		t.out.slice(track{e.pid, tidPeriod}, name, "step", m.completeNS-p.PeriodNS, p.PeriodNS, arguments)
 	}
-	t.out.slice(track{e.pid, t.lane(e, m)}, strconv.FormatInt(s.StepIndex, 10), "in flight", m.submitNS, m.completeNS-m.submitNS, func() { t.out.integer("step_index", s.StepIndex) })
 	index := func() { t.out.integer("step_index", s.StepIndex) }
+	if tid, ok := t.lane(e, m); ok {
+		t.out.slice(track{e.pid, tid}, strconv.FormatInt(s.StepIndex, 10), "in flight", m.submitNS, m.completeNS-m.submitNS, index)
+	}
 	if s.Preemptions > 0 {
 		t.out.instant(track{e.pid, tidPreemptions}, fmt.Sprintf("%d preempted", s.Preemptions), m.submitNS, index)
 	}
@@ -101,18 +103,21 @@ func (t *trace) composition(s *record.Step, p store.Place) {
 	o.integer("submit_to_complete_ns", s.SubmitToCompleteNS())
 }
 
-// lane is the track for a step in flight: the first on which the last one has completed.
-func (t *trace) lane(e *engine, m moment) int64 {
+// lane is the track for a step in flight: the first on which the last one has completed. ok is false when all are taken.
+func (t *trace) lane(e *engine, m moment) (tid int64, ok bool) {
 	for i, endNS := range e.flight {
-		if endNS <= m.submitNS || i == maxFlight-1 {
+		if endNS <= m.submitNS {
 			e.flight[i] = m.completeNS
-			return tidFlight + int64(i)
+			return tidFlight + int64(i), true
 		}
 	}
+	if len(e.flight) == maxFlight {
+		return 0, false
+	}
 	e.flight = append(e.flight, m.completeNS)
-	tid := tidFlight + int64(len(e.flight)-1)
+	tid = tidFlight + int64(len(e.flight)-1)
 	t.out.name(track{e.pid, tid}, "thread", fmt.Sprintf("in flight %d (submit to complete)", len(e.flight)), tid)
-	return tid
+	return tid, true
 }
 
 // counters writes those that have changed.
