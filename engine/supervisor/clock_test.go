@@ -49,22 +49,11 @@ func TestAClockThatJumps(t *testing.T) {
 // TestAFullDisk: a run on a disk without a byte left is served, refuses windows, says why, and its journal is written to its end.
 func TestAFullDisk(t *testing.T) {
 	c := newConfig(t, fakeserver.Options{}, 1)
-	err := unix.Mount("tmpfs", c.Dir, "tmpfs", 0, "size=3m,mode=0700")
-	if errors.Is(err, unix.EPERM) {
-		t.Skip("only root may mount a small disk")
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := unix.Unmount(c.Dir, unix.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
+	smallDisk(t, c.Dir, "3m")
 	r := launch(t, c)
 	r.state(control.Ready)
 	fill(t, filepath.Join(c.Dir, "ballast"))
-	_, err = r.client.Arm(t.Context(), control.Trigger{Kind: control.TriggerNow}, 1)
+	_, err := r.client.Arm(t.Context(), control.Trigger{Kind: control.TriggerNow}, 1)
 	refused := new(control.Error)
 	if !errors.As(err, &refused) || !strings.Contains(err.Error(), "0 MiB free") || refused.Hint == "" {
 		t.Errorf("a window on a full disk: %v", err)
@@ -80,6 +69,52 @@ func TestAFullDisk(t *testing.T) {
 	if err != nil || replay.Entries[len(replay.Entries)-1].Event != eventClosed {
 		t.Errorf("the journal's last event: %+v, %v", replay.Last(), err)
 	}
+}
+
+// TestADiskThatFillsInAWindow: the window says so, the server goes on, and the next window has room again.
+func TestADiskThatFillsInAWindow(t *testing.T) {
+	c := newConfig(t, fakeserver.Options{StepMS: 50}, 1)
+	smallDisk(t, c.Dir, "56m")
+	r := launch(t, c)
+	r.state(control.Ready)
+	if _, err := r.client.Arm(t.Context(), control.Trigger{Kind: control.TriggerNow}, 1); err != nil {
+		t.Fatal(err)
+	}
+	r.await(eventWindow, map[string]any{"to": control.WindowRecording})
+	ballast := filepath.Join(c.Dir, "ballast")
+	fill(t, ballast)
+	w := r.windowEnds(1)
+	if w.State == control.WindowVerified || !strings.HasPrefix(w.Reason, "the disk of "+filepath.Join(c.Dir, "kineto")+" is full; ") {
+		t.Errorf("%s: %s", w.State, w.Reason)
+	}
+	t.Logf("%s: %s", w.State, w.Reason)
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if w := r.arm(control.Trigger{Kind: control.TriggerNow}, 1); w.State != control.WindowVerified {
+		t.Errorf("the next window: %s: %s", w.State, w.Reason)
+	}
+	if s := r.status(); !s.JournalOK {
+		t.Errorf("%+v", s)
+	}
+	has(t, r.end(), "stopped: ordered by a client")
+}
+
+// smallDisk makes a folder a disk of its own.
+func smallDisk(t *testing.T, dir, size string) {
+	t.Helper()
+	err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+size)
+	if errors.Is(err, unix.EPERM) {
+		t.Skip("only root may mount a small disk")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // fill writes until there is no room.

@@ -175,6 +175,9 @@ func (s *Supervisor) inspect(a window.Action) {
 		defer cancel()
 		kept := keepTables(dir, into, had)
 		found, err := s.config.Inspect(ctx, a.Window, a.Paths)
+		if free, err := freeBytes(dir); err == nil && free < fullBytes {
+			found.Cause = "the disk of " + dir + " is full"
+		}
 		return func() {
 			s.windows.reading--
 			if kept != nil {
@@ -262,6 +265,9 @@ func (s *Supervisor) enoughDisk(dir string, need int64) error {
 	}
 	return err
 }
+
+// fullBytes is what a disk has left that the server has filled: less than one of its writes.
+const fullBytes = 1 << 20
 
 func freeBytes(dir string) (int64, error) {
 	var st unix.Statfs_t

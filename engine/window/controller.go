@@ -107,6 +107,7 @@ type File struct {
 type Inspection struct {
 	Ranks    []InspectedRank
 	Problems []string            // in sentences; none means that every label equals its step
+	Cause    string              // why there are problems, where that is known; "" where not
 	Labelled map[string][2]int64 // first and last step that the labels are of, by engine; an engine whose labels equal none is left out
 }
 

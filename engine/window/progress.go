@@ -294,7 +294,11 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 			problems = append(problems, fmt.Sprintf("rank %d lost %d events to damage", r.Rank, r.LostEvents))
 		}
 	}
-	if w.cause != "" && len(problems) > 0 && w.stopError == nil {
+	switch {
+	case len(problems) == 0:
+	case found.Cause != "":
+		problems = append([]string{found.Cause}, problems...)
+	case w.cause != "" && w.stopError == nil:
 		problems = append([]string{w.cause}, problems...)
 	}
 	state := control.WindowVerified
