@@ -187,7 +187,7 @@ func (t *Tailer) publish(findErr error) Progress {
 	return t.progress
 }
 
-// Streams tells the state of every stream after the last pass, by number.
+// Streams tells the state of every stream after the last pass, by number. A sink may ask, too: during a pass it is told of the one before.
 func (t *Tailer) Streams() []Status {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -674,3 +674,42 @@ func TestCloseAndPollAgain(t *testing.T) {
 	f.add(name+".1", steps(3, 3))
 	f.gives("3")
 }
+
+// askSink asks the tailer while it is being told.
+type askSink struct {
+	*Tailer
+	paths []string
+}
+
+func (a *askSink) Line(int, *record.Line) { a.Progress() }
+
+func (a *askSink) Restart(stream int, _ string) {
+	a.paths = append(a.paths, filepath.Base(a.Streams()[stream].Path))
+}
+
+// TestASinkMayAsk: what the last pass left is told during the next one, without waiting for its end.
+func TestASinkMayAsk(t *testing.T) {
+	f := newFolder(t, Options{})
+	f.write(name, steps(1, 3))
+	sink := &askSink{Tailer: f.tail}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for _, text := range []string{"", steps(7, 7)} {
+			if text != "" {
+				f.write(name, text)
+			}
+			if _, err := f.tail.Poll(t.Context(), sink); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatal("the sink waits for the pass that calls it")
+	}
+	if len(sink.paths) != 1 || sink.paths[0] != name {
+		t.Errorf("restarts of %q", sink.paths)
+	}
+}
