@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"opprof/campaign/page"
 	"opprof/engine/store"
@@ -73,7 +74,8 @@ func (r *Report) facts() page.Table {
 	}
 	rows = append(rows, r.manifest()...)
 	if c.Steps > 0 {
-		rows = append(rows, [2]string{"first step", r.date(c.FirstNS)}, [2]string{"last step", r.date(c.LastNS)}, [2]string{"duration", unit.Duration(c.LastNS - c.FirstNS)})
+		rows = append(rows, [2]string{"first step", r.date(c.FirstNS)}, [2]string{"last step", r.date(c.LastNS)}, [2]string{"time zone", r.zoneName(c.LastNS)},
+			[2]string{"duration", unit.Duration(c.LastNS - c.FirstNS)})
 	}
 	return page.Facts("", append(rows, [2]string{"state", r.Frame.State.Name})...)
 }
@@ -128,6 +130,15 @@ func (r *Report) parallel() string {
 		parts = append(parts, "EP")
 	}
 	return dash(strings.Join(parts, " "))
+}
+
+// zoneName is the short name of the zone of all times of day.
+func (r *Report) zoneName(ns int64) string {
+	zone := r.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return time.Unix(0, ns).In(zone).Format("MST")
 }
 
 func (r *Report) date(ns int64) string {

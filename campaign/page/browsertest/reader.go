@@ -31,6 +31,7 @@ func Look(t testing.TB, b *Browser, name string, html []byte) {
 	}
 	b.Show(t, 800, "light")
 	b.walk(t)
+	b.point(t)
 	b.print(t, name+".pdf")
 	for _, e := range b.Events("Network.requestWillBeSent") {
 		var request struct {
@@ -87,6 +88,24 @@ func (b *Browser) walk(t testing.TB) {
 	b.Eval(t, `(() => { const h = document.querySelector(".hot[tabindex]"); h.focus(); return getComputedStyle(h.querySelector("text")).visibility === "visible" ? 1 : 0 })()`, &shown)
 	if shown != 1 {
 		t.Error("a focused part of a plot does not show its value")
+	}
+}
+
+// point moves the pointer to a part of each plot, which must then show its value.
+func (b *Browser) point(t testing.TB) {
+	t.Helper()
+	var plots int
+	b.Eval(t, `document.querySelectorAll("svg.plot:has(.hot)").length`, &plots)
+	for i := range plots {
+		var at struct{ X, Y float64 }
+		b.Eval(t, fmt.Sprintf(`(() => { const plot = document.querySelectorAll("svg.plot:has(.hot)")[%d], hots = plot.querySelectorAll(".hot"); window.pointed = hots[hots.length >> 1];
+			plot.scrollIntoView({block: "center"}); const r = pointed.querySelector("rect").getBoundingClientRect(); return {X: r.x + r.width / 2, Y: r.y + r.height / 2} })()`, i), &at)
+		b.Ask(t, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y}, nil)
+		var shown string
+		b.Eval(t, `[...pointed.closest("svg").querySelectorAll(".hot text")].filter(e => getComputedStyle(e).visibility === "visible").map(e => e.textContent === pointed.getAttribute("aria-label") && e.textContent !== "" ? "its own" : e.textContent).join("|")`, &shown)
+		if shown != "its own" {
+			t.Errorf("pointing at plot %d shows %q", i, shown)
+		}
 	}
 }
 
