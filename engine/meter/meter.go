@@ -247,11 +247,11 @@ func (m *Meter) fill(r *Reading) {
 	for i, l := range latencies() {
 		one := Latency{Name: l.name, Metric: l.metric}
 		if s.known {
-			one.Whole = quantiles(s.histograms[i])
+			one.Whole = percentiles(s.histograms[i])
 		}
 		if minute != nil && minute.histograms[i] != nil && s.histograms[i] != nil {
 			if h, ok := s.histograms[i].Since(*minute.histograms[i]); ok {
-				one.Recent = quantiles(&h)
+				one.Recent = percentiles(&h)
 			}
 		}
 		r.Latencies = append(r.Latencies, one)

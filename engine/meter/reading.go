@@ -56,12 +56,12 @@ type Counter struct {
 type Latency struct {
 	Name   string    `json:"name"`
 	Metric string    `json:"metric"`
-	Recent Quantiles `json:"recent"` // over Reading.RecentNS
-	Whole  Quantiles `json:"since_start"`
+	Recent Percentiles `json:"recent"` // over Reading.RecentNS
+	Whole  Percentiles `json:"since_start"`
 }
 
-// Quantiles of observations. A histogram tells of each only the bucket that it lies in.
-type Quantiles struct {
+// Percentiles of observations. A histogram tells of each only the bucket that it lies in.
+type Percentiles struct {
 	Count *int64  `json:"count"`
 	P50   *Bucket `json:"p50"`
 	P90   *Bucket `json:"p90"`

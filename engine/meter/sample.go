@@ -108,12 +108,12 @@ func (s *sample) restarted(before *sample) bool {
 	return false
 }
 
-func quantiles(h *vllm.Histogram) Quantiles {
+func percentiles(h *vllm.Histogram) Percentiles {
 	if h == nil {
-		return Quantiles{}
+		return Percentiles{}
 	}
 	n := int64(h.Count())
-	q := Quantiles{Count: &n}
+	q := Percentiles{Count: &n}
 	for _, one := range []struct {
 		q    float64
 		into **Bucket

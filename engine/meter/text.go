@@ -64,7 +64,7 @@ func (r *Reading) LatencyRows() []LatencyRow {
 	return out
 }
 
-func (q Quantiles) texts() [4]string {
+func (q Percentiles) texts() [4]string {
 	return [4]string{unit.Known(q.Count, unit.Count), q.P50.String(), q.P90.String(), q.P99.String()}
 }
 

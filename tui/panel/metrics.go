@@ -114,6 +114,8 @@ func (m *Metrics) drawPart(g *chart.Grid, part MetricsPart, focus bool) {
 	title := [metricsParts]string{"what the server says", "latency", "server"}[part]
 	right := ""
 	switch {
+	case part == metricsFigures && m.Reading.Problem != "":
+		right = m.Reading.Problem
 	case part == metricsFigures && m.Reading.RateNS > 0:
 		right = "rates of " + unit.Duration(m.Reading.RateNS) + "; from /metrics, no per-step records"
 	case part == metricsFigures:
