@@ -28,7 +28,7 @@ func TestJSONDocument(t *testing.T) {
 	d := &jsonDocument{comments: map[string]string{}, seen: map[reflect.Type]bool{}}
 	for _, file := range []string{
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
-		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "list.go", "window.go",
+		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "../engine/meter/reading.go", "../engine/vllm/ask.go", "attach_server.go", "list.go", "window.go",
 		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
 		"../campaign/compare/server.go", "../campaign/compare/verdict.go",
@@ -37,6 +37,7 @@ func TestJSONDocument(t *testing.T) {
 	}
 	d.text.WriteString(jsonDocHead)
 	d.section("## `--once --json` of demo, attach and review", reflect.TypeFor[page]())
+	d.section("## `attach URL --once --json`", reflect.TypeFor[serverReading]())
 	d.section("## `check --json`", reflect.TypeFor[session.CheckReport]())
 	d.section("## `info --json`", reflect.TypeFor[facts]())
 	d.section("## `status --json`", reflect.TypeFor[control.Status]())
