@@ -36,8 +36,8 @@ steps then. A server that wants an API key for its list of models gets the one i
 ` + runArgument,
 		Example: `  opprof attach RUN
   opprof attach latest --once --json
-  opprof attach /data/run7 --url http://127.0.0.1:8000   # somebody else's server with the patch
-  opprof attach http://127.0.0.1:8000                    # any vLLM server`,
+  opprof attach RUN --url URL     # somebody else's server with the patch
+  opprof attach URL               # any vLLM server, such as http://127.0.0.1:8000`,
 		Args:              exactly("RUN|URL"),
 		ValidArgsFunction: completeRuns(env),
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },

@@ -2,6 +2,8 @@ package cmd
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -118,7 +120,7 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// runExample runs one line of help in a home with one run, which RUN stands for.
+// runExample runs one line of help in a home with one run, which RUN stands for. URL stands for a server.
 func runExample(t *testing.T, example string) {
 	home := t.TempDir()
 	t.Setenv("TMPDIR", home)
@@ -130,7 +132,9 @@ func runExample(t *testing.T, example string) {
 	}
 	writeFile(t, filepath.Join(run, "layer1", "opprof-v1-dp0-pid2025-1.jsonl"), string(stream))
 
-	words := strings.Fields(strings.ReplaceAll(example, "RUN", run))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `vllm:num_requests_running 1`) }))
+	defer server.Close()
+	words := strings.Fields(strings.NewReplacer("RUN", run, "URL", server.URL).Replace(example))
 	for len(words) > 0 && words[0] != "opprof" {
 		name, value, ok := strings.Cut(words[0], "=")
 		if !ok {
