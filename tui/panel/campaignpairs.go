@@ -110,9 +110,12 @@ func (p PairPlot) first(metrics []gate.Result, fit int) int {
 	return 0
 }
 
-// axis covers zero, the limit and every pair; a bound that lies far beyond stands at the end.
+// axis covers zero, the limit and the pairs, as far as a metric can be doubled; a bound that lies far beyond them stands at the end.
 func (p PairPlot) axis(w int) pairAxis {
-	const far = 5 // times the limit
+	const (
+		far  = 5   // times the limit
+		most = 100 // percent
+	)
 	limit := p.LimitPct
 	if !(limit > 0) {
 		limit = 100 * gate.DefaultLimit
@@ -121,13 +124,12 @@ func (p PairPlot) axis(w int) pairAxis {
 	for i := range p.Cell.Decision.Metrics {
 		m := &p.Cell.Decision.Metrics[i]
 		for _, e := range m.Pairs {
-			low, high = min(low, e.Pct), max(high, e.Pct)
+			low, high = min(low, max(e.Pct, -most)), max(high, min(e.Pct, most))
 		}
 		if m.UpperPct != nil {
-			high = max(high, *m.UpperPct)
+			high = max(high, min(*m.UpperPct, far*limit))
 		}
 	}
-	low, high = max(low, -far*limit), min(high, far*limit)
 	a := pairAxis{Strip: chart.Strip{Low: low, High: high}, w: w, limit: limit}
 	if w >= pairLeast {
 		a.x0, a.w = pairLabel, w-pairLabel-1
