@@ -79,6 +79,7 @@ var needs = map[string]string{
 	"opprof experts":   "routed experts, as the scripts have them",
 	"opprof calibrate": "profiler traces",
 	"opprof gate":      "paired results, as the scripts have them",
+	"opprof export":    "other programs, as the scripts have them",
 	"opprof launch":    "a server, as the scripts have one",
 	"opprof status":    "a launched server",
 	"opprof stop":      "a launched server",

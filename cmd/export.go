@@ -18,8 +18,9 @@ func newExport(env *Env) *cobra.Command {
 		Short: "Write runs in the formats of other programs",
 		Long: `Writes what runs recorded in formats that other programs read: Parquet tables for DuckDB, Polars, PyArrow and Spark, OpenMetrics for Prometheus,
 a Perfetto trace, and the benchmark report of llm-d. A file gets its name when it is whole.`,
-		Args: noSuchCommand,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Example: "  opprof export parquet latest --out lake",
+		Args:    noSuchCommand,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newExportParquet(env), newExportOpenMetrics(env), newExportPerfetto(env), newExportLLMD(env))
 	return c

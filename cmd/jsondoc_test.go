@@ -31,7 +31,7 @@ func TestJSONDocument(t *testing.T) {
 		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "../engine/meter/reading.go", "../engine/vllm/ask.go", "attach_server.go", "list.go", "window.go",
 		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
-		"../campaign/compare/server.go", "../campaign/compare/verdict.go",
+		"export_parquet.go", "../campaign/export/parquet.go", "../campaign/export/dataset/dataset.go", "../campaign/compare/server.go", "../campaign/compare/verdict.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -45,6 +45,7 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
 	d.section("## `report --json`", reflect.TypeFor[runreport.Report]())
+	d.section("## `export parquet --json`", reflect.TypeFor[exportReport]())
 	for _, missing := range d.untagged {
 		t.Errorf("%s is printed without a name of its own: give it a json tag", missing)
 	}

@@ -3,6 +3,7 @@ package openmetrics
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"opprof/engine/record"
 )
@@ -12,6 +13,25 @@ type metric struct {
 	family
 	write func(t *text, e *engine, labels []string)
 }
+
+// Family is a metric family as documents list it.
+type Family struct{ Name, Kind, Unit, Help string }
+
+// Families are all that Write gives, in its order.
+func Families() []Family {
+	var out []Family
+	for _, m := range metrics() {
+		out = append(out, Family{m.name, string(m.kind), m.unit, m.help})
+	}
+	return append(out, Family{stray().name, string(stray().kind), "", stray().help})
+}
+
+// stray is the only family without an engine.
+func stray() family {
+	return family{"opprof_stray_bad_lines", counter, "", "Lines that are no records, before any that names an engine."}
+}
+
+func metrics() []metric { return slices.Concat(vllmMetrics(), stepMetrics(), lossMetrics()) }
 
 // Write gives the exposition of what is known now.
 func (s *State) Write(w io.Writer) error {
@@ -27,16 +47,14 @@ func (s *State) Write(w io.Writer) error {
 }
 
 func (s *State) render(t *text) {
-	for _, group := range [][]metric{vllmMetrics(), stepMetrics(), lossMetrics()} {
-		for _, m := range group {
-			t.begin(m.family)
-			for _, e := range s.engines {
-				m.write(t, e, []string{"engine", e.label, "model_name", s.modelOf(e)})
-			}
+	for _, m := range metrics() {
+		t.begin(m.family)
+		for _, e := range s.engines {
+			m.write(t, e, []string{"engine", e.label, "model_name", s.modelOf(e)})
 		}
 	}
-	t.begin(family{"opprof_stray_bad_lines", counter, "", "Lines that are no records, before any that names an engine."})
-	t.sample("opprof_stray_bad_lines_total", integer(s.stray.bad+s.stray.torn))
+	t.begin(stray())
+	t.sample(stray().name+"_total", integer(s.stray.bad+s.stray.torn))
 }
 
 // modelOf is the model's name as vLLM labels it.
