@@ -28,15 +28,19 @@ func (numbers) Ticks(low, high float64) []plot.Tick {
 	return out
 }
 
-// decades are ticks at 1, 2 and 5 times the powers of ten; at powers alone where there are many.
+// decades are ticks at 1, 2 and 5 times the powers of ten, with words at the powers alone where there are many.
 type decades struct{}
 
 // Ticks implements plot.Ticker.
 func (decades) Ticks(low, high float64) []plot.Tick {
 	var out []plot.Tick
-	wide := high/low > 300
-	for e := math.Floor(math.Log10(low)); e <= math.Ceil(math.Log10(high)); e++ {
+	first, last := math.Floor(math.Log10(low)), math.Ceil(math.Log10(high))
+	wide, each := high/low > 300, math.Ceil((last-first)/12)
+	for e := first; e <= last; e += each {
 		for _, m := range []float64{1, 2, 5} {
+			if each > 1 && m != 1 {
+				continue
+			}
 			v := m * math.Pow(10, e)
 			if v < low || v > high {
 				continue
