@@ -134,7 +134,8 @@ func (c *Calibration) Ask(q Question) (Answer, error) {
 	if note != "" {
 		notes = append(notes, note)
 	}
-	out := Answer{Graph: x.Graph, Bucket: x.Bucket, Decode: x.Decode, Prefill: x.Prefill, Context: q.Context, Inside: c.holds(&x), Notes: notes, Cell: c.cell(&x)}
+	out := Answer{Graph: x.Graph, Bucket: x.Bucket, Decode: x.Decode, Prefill: x.Prefill, Context: q.Context, Inside: c.holds(&x), Notes: notes}
+	out.Cell = c.cell(&x, out.Inside)
 	switch n := len(c.Held.Busy); {
 	case !out.Inside:
 		out.Notes = append(c.outside(&x), out.Notes...)
@@ -224,13 +225,13 @@ func (c *Calibration) holds(x *Composition) bool {
 }
 
 // cell is the row of the table that a step belongs to; nil where no such step was seen. A question has the mean of its contexts, a row the
-// median, so that the row of the next bin is taken where that of the mean's own is empty.
-func (c *Calibration) cell(x *Composition) *Row {
+// median: with near, the row of the next bin is taken where that of the mean's own is empty.
+func (c *Calibration) cell(x *Composition, near bool) *Row {
 	want := cellOf(x)
 	var best *Row
 	for i := range c.Table {
 		row, far := &c.Table[i], c.Table[i].order[placeOfContext]-want.order[placeOfContext]
-		if row.Graph != want.Graph || [placeOfContext]int(row.order[:]) != [placeOfContext]int(want.order[:]) || far < -1 || far > 1 || row.order[placeOfContext] < 0 {
+		if row.Graph != want.Graph || [placeOfContext]int(row.order[:]) != [placeOfContext]int(want.order[:]) || far < -1 || far > 1 || far != 0 && !near || row.order[placeOfContext] < 0 {
 			continue
 		}
 		if best == nil || far == 0 {

@@ -87,6 +87,9 @@ func (r *FileReport) read(l *Load) error {
 	if err != nil && len(strings.TrimSpace(string(start))) == 0 {
 		return errors.New("the file is empty")
 	}
+	if strings.HasPrefix(string(start), "PK") {
+		return errors.New("an archive, as numpy.savez writes it: save the array alone with numpy.save")
+	}
 	if string(start) == magic {
 		a, err := ReadNPY(in, MaxArrayBytes)
 		if err != nil {

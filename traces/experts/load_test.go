@@ -272,6 +272,10 @@ func TestResponses(t *testing.T) {
 		"an error":      {`{"error":{"message":"x"}}` + responseOf(`null`, two), 1, "response 1 has no choices"},
 		"another shape": {responseOf(`null`, two, fileOf([][][]uint16{{{1}}})), 1, "another shape"},
 		"of other type": {`[1]` + responseOf(`null`, two), 1, "response 1"},
+		"listed":        {"[" + responseOf(`null`, two) + "," + responseOf(`null`, three) + `,{}]`, 2, "response 3 has no choices"},
+		"a number":      {"7\n" + responseOf(`null`, two), 1, "response 1 is a JSON number: expected a server's response"},
+		"empty list":    {"[]" + responseOf(`null`, two), 1, ""},
+		"an archive":    {"PK\x03\x04", 0, "save the array alone with numpy.save"},
 		"torn":          {responseOf(`null`, two) + `{"choices":[`, 1, "not JSON"},
 	} {
 		path := filepath.Join(t.TempDir(), "r.json")

@@ -21,26 +21,47 @@ type response struct {
 	} `json:"usage"`
 }
 
-// ReadResponses reads one response after another from r and hands each choice's array, or why there is none, to take. limit bounds the data of
-// an array in bytes. The error is of text that is not JSON; what came before it was taken.
+// ReadResponses reads one response after another from r, or lists of them, and hands each choice's array, or why there is none, to take. limit
+// bounds the data of an array in bytes. The error is of text that is not JSON; what came before it was taken.
 func ReadResponses(r io.Reader, limit int64, take func(*Array, error)) error {
 	d := json.NewDecoder(r)
-	for n := 1; ; n++ {
-		var v response
-		err := d.Decode(&v)
-		var wrong *json.UnmarshalTypeError
+	for n := 1; ; {
+		var text json.RawMessage
+		err := d.Decode(&text)
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
-		case errors.As(err, &wrong):
-			take(nil, fmt.Errorf("response %d: %s is a %s: expected a server's response", n, wrong.Field, wrong.Value))
-			continue
 		case err != nil:
 			return fmt.Errorf("response %d, byte %d: not JSON: %w", n, d.InputOffset(), err)
-		case len(v.Choices) == 0:
-			take(nil, fmt.Errorf("response %d has no choices: an error, or not a response of a server", n))
-			continue
 		}
+		list := []json.RawMessage{text}
+		if text[0] == '[' {
+			list = nil
+			if err := json.Unmarshal(text, &list); err != nil { // cannot be: it was decoded
+				return err
+			}
+		}
+		for _, one := range list {
+			readResponse(one, n, limit, take)
+			n++
+		}
+	}
+}
+
+func readResponse(text []byte, n int, limit int64, take func(*Array, error)) {
+	var v response
+	err := json.Unmarshal(text, &v)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &wrong) && wrong.Field == "":
+		take(nil, fmt.Errorf("response %d is a JSON %s: expected a server's response, or a list of them", n, wrong.Value))
+	case errors.As(err, &wrong):
+		take(nil, fmt.Errorf("response %d: %s is a JSON %s: expected a server's response", n, wrong.Field, wrong.Value))
+	case err != nil:
+		take(nil, fmt.Errorf("response %d: %w", n, err))
+	case len(v.Choices) == 0:
+		take(nil, fmt.Errorf("response %d has no choices: an error, or not a response of a server", n))
+	default:
 		v.each(n, limit, take)
 	}
 }
