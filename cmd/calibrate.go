@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opprof/campaign/calibrate"
+	"opprof/engine/rundir"
 	"opprof/engine/unit"
 	"opprof/traces/capture"
 	"opprof/traces/family"
@@ -33,12 +34,15 @@ func newCalibrate(env *Env) *cobra.Command {
 batch, prefill tokens, context lengths, graph mode and bucket. Beside the table stands a model of a few terms, none of them negative. Its
 errors are those on windows that it was not fitted to, each held out as a whole. Times are those of the rank with the most work.
 
+A campaign's folder stands for all of its runs.
+
 --at asks what a step would cost, whether or not it ran: decode (requests), prefill (tokens), prefill_requests, context (mean length of a
 request), graph, bucket. Beyond what was seen the answer says so and has no interval.
 
 ` + runArgument,
 		Example: `  opprof calibrate RUN
   opprof calibrate RUN --at decode=48,context=8192
+  opprof calibrate CAMPAIGN --md
   opprof calibrate --json RUN | jq '.sets[].busy_held_out.mean_pct'`,
 		Args:              atLeastOne("RUN"),
 		ValidArgsFunction: completeRuns(env),
@@ -70,7 +74,7 @@ func (o *calibrateOptions) run(ctx context.Context, env *Env, args []string) err
 	defer spareMemory(env, nil)()
 	var windows []calibrate.Named
 	for _, arg := range args {
-		found, err := env.loadWindows(ctx, arg, rules)
+		found, err := env.loadCampaign(ctx, arg, rules)
 		if err != nil {
 			return err
 		}
@@ -87,6 +91,30 @@ func (o *calibrateOptions) run(ctx context.Context, env *Env, args []string) err
 		return fmt.Errorf("none of %s is tied to steps: nothing to learn from", plural(int64(len(windows)), "window"))
 	}
 	return err
+}
+
+// loadCampaign are the windows of a run, or of all runs of a campaign: most of its runs are measured without any.
+func (e *Env) loadCampaign(ctx context.Context, arg string, rules *family.Rules) ([]calibrate.Named, error) {
+	runs := runsOfCampaign(arg)
+	if len(runs) == 0 {
+		return e.loadWindows(ctx, arg, rules)
+	}
+	var out []calibrate.Named
+	for _, path := range runs {
+		run, err := rundir.Open(path)
+		if err != nil || len(run.Traces) == 0 {
+			continue // opprof check says what is wrong with it
+		}
+		found, err := e.loadWindows(ctx, path, rules)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("none of the %s of campaign %s has traces: profiler windows come from its calibration runs", plural(int64(len(runs)), "run"), arg)
+	}
+	return out, nil
 }
 
 // loadWindows are the windows of a run, named by it and by time.
@@ -253,8 +281,8 @@ func answerSection(a *calibrate.Answer) section {
 		s.note("%s", n)
 	}
 	if c := a.Cell; c != nil {
-		s.note("measured in such steps: %s to %s, mean %s, %s of %s (bucket %s, decode %s, prefill %s, context %s)", floatMS(c.BusyMin), floatMS(c.BusyMax), floatMS(c.BusyNS),
-			plural(int64(c.Steps), "step"), plural(int64(c.Windows), "window"), bucketName(c.Bucket), c.Decode, c.Prefill, c.Context)
+		s.note("row of the table (bucket %s, decode %s, prefill %s, context %s): mean %s, %s to %s, %s of %s", bucketName(c.Bucket), c.Decode, c.Prefill, c.Context,
+			floatMS(c.BusyNS), floatMS(c.BusyMin), floatMS(c.BusyMax), plural(int64(c.Steps), "step"), plural(int64(c.Windows), "window"))
 	} else {
 		s.note("no such step was measured: the table has no row for it")
 	}

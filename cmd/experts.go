@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"opprof/engine/regular"
+	"opprof/engine/rundir"
 	"opprof/engine/unit"
 	"opprof/traces/experts"
 )
@@ -30,8 +32,8 @@ func newExperts(env *Env) *cobra.Command {
 		Use:   "experts PATH…",
 		Short: "Say how evenly tokens were routed to experts, by layer and rank",
 		Long: `Reads routed experts: responses of a server started with --enable-return-routed-experts (JSON, or JSON lines), and arrays saved with
-numpy.save. A folder stands for the .npy, .json and .jsonl files below it, a run for those of its experts folder. All files are counted
-together, exactly. What is damaged is left out and named.
+numpy.save. A folder stands for the .npy, .json and .jsonl files below it, a run for those of its experts folder, a campaign for those of its
+runs. All files are counted together, exactly. What is damaged is left out and named.
 
 Entropy is in bits and as a share of the even load's; max/mean is the busiest expert's load over the mean; CV is the standard deviation over
 the mean; top-k is the share of choices that the k busiest experts took, k being the experts a token. With --ep, loads are also summed over
@@ -90,6 +92,9 @@ func (o *expertsOptions) run(ctx context.Context, env *Env, args []string) error
 
 // findExperts takes a path as it is, and looks for a run by that name only where there is none.
 func (e *Env) findExperts(arg string) ([]string, error) {
+	if runs := runsOfCampaign(arg); len(runs) > 0 {
+		return campaignExperts(arg, runs)
+	}
 	if _, err := os.Stat(arg); err == nil {
 		return experts.Find(arg)
 	}
@@ -98,6 +103,25 @@ func (e *Env) findExperts(arg string) ([]string, error) {
 		return nil, err
 	}
 	return experts.Find(run.Root)
+}
+
+// campaignExperts are the files of the runs of a campaign that collected routed experts.
+func campaignExperts(campaign string, runs []string) ([]string, error) {
+	var out []string
+	for _, run := range runs {
+		if st, err := os.Stat(filepath.Join(run, rundir.ExpertsName)); err != nil || !st.IsDir() {
+			continue
+		}
+		found, err := experts.Find(run)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, found...)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("none of the %s of campaign %s has collected routed experts", plural(int64(len(runs)), "run"), campaign)
+	}
+	return out, nil
 }
 
 // place is the placement that the flags ask for; nil without ranks.

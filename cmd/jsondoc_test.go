@@ -8,15 +8,18 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"opprof/campaign/calibrate"
 	"opprof/campaign/compare"
 	"opprof/campaign/runreport"
 	"opprof/cmd/session"
 	"opprof/engine/control"
 	"opprof/engine/store"
+	"opprof/traces/experts"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documents and goldens")
@@ -27,6 +30,8 @@ const jsonDoc = "../docs/json.md"
 func TestJSONDocument(t *testing.T) {
 	d := &jsonDocument{comments: map[string]string{}, seen: map[reflect.Type]bool{}}
 	for _, file := range []string{
+		"../traces/experts/report.go", "../traces/experts/balance.go", "../traces/experts/placement.go", "../campaign/calibrate/report.go", "../campaign/calibrate/question.go",
+		"../campaign/calibrate/sample.go", "../campaign/calibrate/model.go", "../campaign/calibrate/table.go",
 		"../engine/store/frame.go", "../engine/rundir/description.go", "../engine/record/line.go", "../engine/record/step.go",
 		"../engine/record/check.go", "session/check.go", "../engine/alert/warning.go", "screen.go", "info.go", "../engine/control/control.go", "../engine/meter/reading.go", "../engine/vllm/ask.go", "attach_server.go", "list.go", "window.go",
 		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
@@ -42,6 +47,8 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `info --json`", reflect.TypeFor[facts]())
 	d.section("## `status --json`", reflect.TypeFor[control.Status]())
 	d.section("## `list --json`", reflect.TypeFor[runList]())
+	d.section("## `experts --json`", reflect.TypeFor[experts.Report]())
+	d.section("## `calibrate --json`", reflect.TypeFor[calibrate.Report]())
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
 	d.section("## `report --json`", reflect.TypeFor[runreport.Report]())
@@ -73,10 +80,18 @@ This file is generated from the program's types.
 
 type jsonDocument struct {
 	text     strings.Builder
-	comments map[string]string // Type.Field
+	comments map[string]string // package.Type.Field
 	seen     map[reflect.Type]bool
 	pending  []reflect.Type
 	untagged []string
+}
+
+// packageOf names the package of a source file by its folder.
+func packageOf(path string) string {
+	if dir := filepath.Base(filepath.Dir(path)); dir != "." {
+		return dir
+	}
+	return "cmd"
 }
 
 func (d *jsonDocument) readComments(t *testing.T, path string) {
@@ -96,7 +111,7 @@ func (d *jsonDocument) readComments(t *testing.T, path string) {
 		}
 		for _, field := range structure.Fields.List {
 			for _, name := range field.Names {
-				d.comments[spec.Name.Name+"."+name.Name] = strings.TrimSpace(field.Comment.Text())
+				d.comments[packageOf(path)+"."+spec.Name.Name+"."+name.Name] = strings.TrimSpace(field.Comment.Text())
 			}
 		}
 		return true
@@ -140,7 +155,7 @@ func (d *jsonDocument) fields(t reflect.Type) {
 		if name == "" {
 			d.untagged = append(d.untagged, t.Name()+"."+f.Name)
 		}
-		comment := strings.ReplaceAll(d.comments[t.Name()+"."+f.Name], "\n", " ")
+		comment := strings.ReplaceAll(d.comments[filepath.Base(t.PkgPath())+"."+t.Name()+"."+f.Name], "\n", " ")
 		fmt.Fprintf(&d.text, "| `%s` | %s | %s |\n", name, d.typeName(f.Type), comment)
 	}
 }

@@ -2,13 +2,17 @@ package session
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
 
 	"opprof/campaign/calibrate"
+	"opprof/engine/rundir"
+	"opprof/traces/capture"
 	"opprof/traces/catalog"
+	"opprof/traces/family"
 )
 
 // cost learns from the session's windows what a step costs, once anybody asks.
@@ -16,12 +20,14 @@ type cost struct {
 	learned atomic.Pointer[calibrate.Learned]
 	asked   chan struct{} // holds one: somebody asked
 
-	keys    []string // windows that learned rests on; of the learning goroutine
+	beside  []string          // other runs of the same campaign, whose windows count too
+	others  []calibrate.Named // their windows, once they were read; with what follows of the learning goroutine
+	keys    []string          // windows that learned rests on
 	version uint64
 }
 
-func newCost() *cost {
-	c := &cost{asked: make(chan struct{}, 1)}
+func newCost(beside []string) *cost {
+	c := &cost{asked: make(chan struct{}, 1), beside: beside}
 	c.learned.Store(&calibrate.Learned{})
 	return c
 }
@@ -39,6 +45,9 @@ func (s *Session) followCost(ctx context.Context) error {
 			return nil
 		case <-s.cost.asked:
 		}
+		if err := s.cost.readBeside(ctx); err != nil {
+			return err
+		}
 		if err := s.cost.look(ctx, s.windows.List()); err != nil {
 			return nil // ctx has ended
 		}
@@ -50,10 +59,39 @@ func (s *Session) followCost(ctx context.Context) error {
 	}
 }
 
+// readBeside reads the windows of the other runs once. What cannot be read teaches nothing; an error means that there are no rules to read by.
+func (c *cost) readBeside(ctx context.Context) error {
+	if len(c.beside) == 0 {
+		return nil
+	}
+	rules, err := family.Default()
+	if err != nil {
+		return err
+	}
+	for _, path := range c.beside {
+		run, err := rundir.Open(path)
+		if err != nil || len(run.Traces) == 0 {
+			continue
+		}
+		found, err := capture.Load(ctx, capture.Input{Traces: run.Traces, Streams: run.Streams, Rules: rules, Parallel: 1})
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			continue
+		}
+		for i, w := range found.Windows {
+			c.others = append(c.others, calibrate.Named{Name: filepath.Base(path) + " window " + strconv.Itoa(i+1), Window: w})
+		}
+	}
+	c.beside = nil
+	return nil
+}
+
 // look learns from the windows of a list when they are others than the last time.
 func (c *cost) look(ctx context.Context, l *catalog.List) error {
 	var keys []string
-	var windows []calibrate.Named
+	windows := slices.Clone(c.others)
 	for i := range l.Windows {
 		w := &l.Windows[i]
 		if w.Detail == nil {
@@ -66,7 +104,7 @@ func (c *cost) look(ctx context.Context, l *catalog.List) error {
 	if c.version > 0 && next.Done == l.Done && next.Of == l.Of && slices.Equal(keys, c.keys) {
 		return nil
 	}
-	if !slices.Equal(keys, c.keys) {
+	if c.version == 0 || !slices.Equal(keys, c.keys) {
 		learned, err := calibrate.Learn(ctx, windows)
 		if err != nil {
 			return err
@@ -79,8 +117,10 @@ func (c *cost) look(ctx context.Context, l *catalog.List) error {
 	return nil
 }
 
-// HasCost reports whether the run has profiler windows by now, from which costs can be learned.
-func (s *Session) HasCost() bool { return len(s.windows.List().Windows) > 0 }
+// HasCost reports whether the run, or its campaign, has profiler windows by now, from which costs can be learned.
+func (s *Session) HasCost() bool {
+	return len(s.options.Beside) > 0 || len(s.windows.List().Windows) > 0
+}
 
 // Cost is what the windows that were read teach. What is asked for the first time is learned in the background.
 func (s *Session) Cost(ctx context.Context) (*calibrate.Learned, error) {

@@ -33,6 +33,9 @@ func (s *Session) followExperts(ctx context.Context) error {
 	if s.options.Kind == KindFinished {
 		return s.experts.Run(ctx, nil)
 	}
+	if s.options.expertTicks != nil {
+		return s.experts.Run(ctx, s.options.expertTicks)
+	}
 	ticker := time.NewTicker(expertsEvery)
 	defer ticker.Stop()
 	return s.experts.Run(ctx, ticker.C)

@@ -30,11 +30,13 @@ type Options struct {
 	Poll     time.Duration     // between two looks at the files; 0 is the tailer's own
 	Ticks    <-chan time.Time  // replaces the ticker of Poll
 	IndexDir string            // where indexes go whose stream's folder is not writable; "" is nowhere
+	Beside   []string          // folders of runs whose profiler windows count for the cost of a step, too
 	Limits   *alert.Thresholds // from when a condition is a warning; nil is alert.Default
 
-	wholeBytes, recentBytes int64         // of archives; 0 is the constant of that name
-	traceNote               string        // why windows have no traces; "" when they may have
-	pending                 func() string // says of a window that is armed; "" when none is. nil is never
+	wholeBytes, recentBytes int64            // of archives; 0 is the constant of that name
+	traceNote               string           // why windows have no traces; "" when they may have
+	expertTicks             <-chan time.Time // replaces the ticker that looks for routed experts
+	pending                 func() string    // says of a window that is armed; "" when none is. nil is never
 }
 
 // Session is an open run. Close ends it.
@@ -86,7 +88,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
-	s.experts, s.cost = s.newExperts(), newCost()
+	s.experts, s.cost = s.newExperts(), newCost(o.Beside)
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
 		Now: o.Now, PassBytes: passBytes,
