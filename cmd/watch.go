@@ -31,7 +31,7 @@ no signal, opprof stop refuses, and traces stay as the server wrote them.`
 
 func (o *watchOptions) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&o.url, "url", "", "where the server of a run that opprof did not launch listens: http://`host:port` or unix:/path")
-	flags.StringVar(&o.traces, "traces", "", "with --url: `folder` that the server's profiler writes to (default kineto in the run's folder)")
+	flags.StringVar(&o.traces, "traces", "", "with --url: `folder` that the server's profiler writes to (default the one of the last time, else kineto in the run's folder)")
 }
 
 // check refuses flags that say nothing together.
@@ -89,11 +89,14 @@ func (e *Env) watch(ctx context.Context, arg string, o *watchOptions) (*control.
 		return nil, "", err
 	}
 	want := supervisor.Watch{Addr: address.String(), Run: absolutePath(run.Root), Traces: filepath.Join(absolutePath(run.Root), rundir.KinetoName)}
-	if o.traces != "" {
+	have, err := supervisor.ReadWatch(home)
+	switch {
+	case o.traces != "":
 		want.Traces = absolutePath(o.traces)
+	case err == nil && have.Addr == want.Addr && have.Run == want.Run:
+		want.Traces = have.Traces // as it was said before
 	}
 	if client := reach(ctx, home, false); client != nil {
-		have, err := supervisor.ReadWatch(home)
 		if err != nil || have.Addr == want.Addr && (o.traces == "" || have.Traces == want.Traces) {
 			return client, home, nil
 		}
