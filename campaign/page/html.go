@@ -20,6 +20,7 @@ func (p *Page) HTML(w io.Writer) error {
 	t, err := template.New("page").Funcs(template.FuncMap{
 		"clean": clean,
 		"soft":  soft,
+		"brief": func(s string) bool { return len(s) <= briefCell },
 		"long":  func(s string) bool { return len(s) > longCell },
 		"short": func(rows [][]string) bool { return len(rows) <= shortTable },
 	}).Parse(source)
@@ -45,7 +46,8 @@ func (p *Page) HTML(w io.Writer) error {
 }
 
 const (
-	longCell   = 25 // bytes from which a cell's text may take several lines
+	briefCell  = 25 // bytes up to which a row's name stays in one line on paper too
+	longCell   = 40 // bytes from which a cell's text may take several lines on the screen
 	shortTable = 16 // rows up to which a table is printed on one sheet
 )
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"opprof/campaign/figure"
@@ -96,27 +97,39 @@ func (c *Cell) section(limitPct float64, plots bool) (page.Section, error) {
 	return s, nil
 }
 
-// remarks are the reasons of the verdict and what else is to be known.
+// remarks are the reasons of the verdict and what else is to be known. What is said of several metrics is said once.
 func (c *Cell) remarks() []string {
-	out := append(append([]string{}, c.Decision.Reasons...), c.Warnings...)
+	var out, said []string
 	of := map[string][]string{} // metrics by what is said of them
-	var said []string
+	say := func(metric, text string) {
+		if of[text] == nil {
+			said = append(said, text)
+		}
+		if !slices.Contains(of[text], metric) {
+			of[text] = append(of[text], metric)
+		}
+	}
+	for _, reason := range c.Decision.Reasons {
+		metric, text, found := strings.Cut(reason, ": ")
+		if found && slices.ContainsFunc(c.Decision.Metrics, func(m gate.Result) bool { return m.Name == metric }) {
+			say(metric, text)
+		} else {
+			out = append(out, reason)
+		}
+	}
 	for _, m := range c.Decision.Metrics {
 		for _, w := range m.Warnings {
-			if of[w] == nil {
-				said = append(said, w)
-			}
-			of[w] = append(of[w], m.Name)
+			say(m.Name, w)
 		}
 	}
-	for _, w := range said {
-		who := strings.Join(of[w], ", ")
-		if len(of[w]) == len(c.Decision.Metrics) {
+	for _, text := range said {
+		who := strings.Join(of[text], ", ")
+		if n := len(c.Decision.Metrics); n > 1 && len(of[text]) == n {
 			who = "every metric"
 		}
-		out = append(out, who+": "+w)
+		out = append(out, who+": "+text)
 	}
-	return append(out, c.Same.sentence())
+	return append(append(out, c.Warnings...), c.Same.sentence())
 }
 
 func (s Same) sentence() string {
@@ -140,7 +153,11 @@ func (c *Cell) plots(limitPct float64) (page.Plots, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, page.Plot{Title: m.Name, Caption: fmt.Sprintf("upper end %s %%, %s", digits(m.UpperPct), m.Verdict), SVG: svg})
+		caption := "no interval, " + m.Verdict
+		if m.UpperPct != nil {
+			caption = fmt.Sprintf("upper end %s %%, %s", digits(m.UpperPct), m.Verdict)
+		}
+		out = append(out, page.Plot{Title: m.Name, Caption: caption, SVG: svg})
 	}
 	return out, nil
 }

@@ -154,6 +154,19 @@ func (r *Report) conclude() {
 	r.Sentence = r.sentence()
 }
 
+// counted are the pairs that count, of all cells.
+func (r *Report) counted() int {
+	n := 0
+	for i := range r.Cells {
+		for _, p := range r.Cells[i].Pairs {
+			if p.Void == "" {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // sentence is what may be quoted: the verdict with the number that it rests on.
 func (r *Report) sentence() string {
 	var worst *gate.Result
@@ -165,6 +178,9 @@ func (r *Report) sentence() string {
 				worst, where, upper = m, &r.Cells[i], *m.UpperPct
 			}
 		}
+	}
+	if n := r.counted(); worst == nil && n > 0 {
+		return fmt.Sprintf("%s: the pairs that count are too few for an interval (%d), so nothing is known of the recorder's cost.", r.Verdict, n)
 	}
 	if worst == nil {
 		return fmt.Sprintf("%s: no pair counts, so nothing is known of the recorder's cost.", r.Verdict)

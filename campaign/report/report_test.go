@@ -378,3 +378,17 @@ func TestNothingIsDecidedWhilePairsAreToCome(t *testing.T) {
 		t.Errorf("%s once no pair is to come", r.Verdict)
 	}
 }
+
+// One pair has regressions but no interval.
+func TestOnePairIsTooFew(t *testing.T) {
+	in := measured(t, campaign(t, ""), costs(1.01, 0.003, 2))
+	in.Runs = in.Runs[:2]
+	r := New(in)
+	if r.Verdict != gate.Undecided || !strings.Contains(r.Sentence, "too few for an interval (1)") {
+		t.Errorf("%s: %s", r.Verdict, r.Sentence)
+	}
+	remarks := strings.Join(r.Cells[0].remarks(), "|")
+	if n := strings.Count(remarks, "1 of at least 5 pairs"); n != 1 || !strings.Contains(remarks, "every metric: 1 of at least 5 pairs") {
+		t.Errorf("%s", remarks)
+	}
+}
