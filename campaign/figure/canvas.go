@@ -9,6 +9,7 @@ import (
 	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -44,6 +45,7 @@ const (
 	width, height = 360 * vg.Length(1), 200 * vg.Length(1)
 	readout       = 16 * vg.Length(1)
 	letters       = 10 * vg.Length(1)
+	readoutRunes  = 50 // that surely fit into the line; more are squeezed
 )
 
 // hot is a part of a plot that says something under the pointer. From and To are values on the x axis.
@@ -116,9 +118,12 @@ func overlay(p *plot.Plot, data *draw.Canvas, labels []label, hots []hot) string
 		if h.focus {
 			focus = ` tabindex="0"`
 		}
-		said := escape(h.text)
-		fmt.Fprintf(&b, `<g class="hot" role="img" aria-label="%s"%s><rect x="%.1f" y="%.1f" width="%.2f" height="%.1f"/><text x="4" y="11">%s</text></g>`,
-			said, focus, from.Points(), top.Points(), (to - from).Points(), (bottom - top).Points(), said)
+		said, squeeze := escape(h.text), ""
+		if utf8.RuneCountInString(h.text) > readoutRunes {
+			squeeze = fmt.Sprintf(` textLength="%g" lengthAdjust="spacingAndGlyphs"`, width.Points()-8)
+		}
+		fmt.Fprintf(&b, `<g class="hot" role="img" aria-label="%s"%s><rect x="%.1f" y="%.1f" width="%.2f" height="%.1f"/><text x="4" y="11"%s>%s</text></g>`,
+			said, focus, from.Points(), top.Points(), (to - from).Points(), (bottom - top).Points(), squeeze, said)
 	}
 	b.WriteString(`</g>`)
 	return b.String()

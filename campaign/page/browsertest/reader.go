@@ -103,6 +103,11 @@ func (b *Browser) point(t testing.TB) {
 		b.Ask(t, "Input.dispatchMouseEvent", map[string]any{"type": "mouseMoved", "x": at.X, "y": at.Y}, nil)
 		var shown string
 		b.Eval(t, `[...pointed.closest("svg").querySelectorAll(".hot text")].filter(e => getComputedStyle(e).visibility === "visible").map(e => e.textContent === pointed.getAttribute("aria-label") && e.textContent !== "" ? "its own" : e.textContent).join("|")`, &shown)
+		var beyond bool
+		b.Eval(t, `[...pointed.closest("svg").querySelectorAll("text")].some(e => { const box = e.getBBox(); return e.closest("g[transform]") === null && (box.x < 0 || box.x + box.width > 361) })`, &beyond)
+		if beyond {
+			t.Errorf("words of plot %d reach beyond it", i)
+		}
 		if shown != "its own" {
 			t.Errorf("pointing at plot %d shows %q", i, shown)
 		}
