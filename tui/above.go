@@ -36,10 +36,14 @@ type aboveMsg struct {
 }
 
 func (m *Model) openRun(path string) tea.Cmd {
-	if m.shelf.open == nil {
+	switch {
+	case m.shelf.open == nil:
 		m.say("this screen opens no other one")
 		return nil
+	case m.opening:
+		return nil
 	}
+	m.opening = true
 	m.say("opening " + filepath.Base(path) + string(m.theme.Glyphs.Ellipsis))
 	ctx, from := m.ctx, m.shelf
 	return func() tea.Msg {
@@ -50,6 +54,7 @@ func (m *Model) openRun(path string) tea.Cmd {
 
 // opened puts a screen above this one.
 func (m *Model) opened(msg openedMsg) tea.Cmd {
+	m.opening = false
 	if msg.err != nil {
 		m.say("cannot open " + filepath.Base(msg.path) + ": " + msg.err.Error())
 		return nil

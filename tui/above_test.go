@@ -155,6 +155,22 @@ func TestScreenThatDoesNotOpen(t *testing.T) {
 	s.shows("this screen opens no other one", "")
 }
 
+// TestOpensOneAtATime: who presses enter again while a run is being opened gets one screen, and can open another one afterwards.
+func TestOpensOneAtATime(t *testing.T) {
+	s, _, o := listScreen(t, Options{})
+	first, second := s.m.openRun("/runs/1"), s.m.openRun("/runs/2")
+	if first == nil || second != nil {
+		t.Fatal("two runs are being opened")
+	}
+	s.run(first)
+	s.keys("q", "enter", "q")
+	o.err = errors.New("gone")
+	s.keys("enter", "enter")
+	if len(o.opened) != 4 || o.closed != 2 {
+		t.Errorf("opened %q, closed %d", o.opened, o.closed)
+	}
+}
+
 // TestEndFromAbove: ^C ends the program from a screen that was opened, also in a dialog, and closing takes what is open with it.
 func TestEndFromAbove(t *testing.T) {
 	for _, before := range [][]string{nil, {"/"}, {"?"}} {

@@ -49,6 +49,7 @@ type Model struct {
 	fade    int // ticks until the notice goes
 
 	above   *Model  // the screen that was opened from this one, and has all keys; nil when there is none
+	opening bool    // one is on its way
 	shelf   *shelf  // of all that were opened
 	screen  *Screen // what this one shows, when it lies above another one
 	leaving leaving
