@@ -72,7 +72,7 @@ func (t *Table[R]) schema() *parquet.Schema {
 // Writer writes one file. Memory is bounded by a row group. Not for concurrent use.
 type Writer[R any] struct {
 	table  *Table[R]
-	file   *parquet.Writer
+	file   *parquet.GenericWriter[any]
 	values []parquet.Value
 	limit  int // rows of a group
 	group  int // rows of the group that is being filled
@@ -92,7 +92,7 @@ func NewWriter[R any](dst io.Writer, t *Table[R], meta map[string]string, groupR
 	for key, value := range meta {
 		options = append(options, parquet.KeyValueMetadata(key, value))
 	}
-	return &Writer[R]{table: t, file: parquet.NewWriter(dst, options...), limit: cmp.Or(groupRows, GroupRows)}, nil
+	return &Writer[R]{table: t, file: parquet.NewGenericWriter[any](dst, options...), limit: cmp.Or(groupRows, GroupRows)}, nil
 }
 
 // Write appends rows.
