@@ -11,20 +11,13 @@ import (
 	"opprof/tui"
 )
 
-// campaignScreen shows a campaign until the reader quits. How it stood then stays on the terminal.
+// campaignScreen shows a campaign until the reader quits.
 func campaignScreen(ctx context.Context, env *Env, o *screenOptions, dir string) error {
 	source, err := campaignAt(env, dir, o.readOnly)
 	if err != nil {
 		return err
 	}
-	if err := openList(ctx, env, o, source, o.readOnly); err != nil {
-		return err
-	}
-	s, err := runner.Stand(dir)
-	if err != nil {
-		return err
-	}
-	return printf(env.Stdout, "%-9s%s\n%-9s%s\n%-9s%s\n", "campaign", s.Name+", "+campaignState(&s), "files", dir, "again", "opprof campaign attach "+dir)
+	return openList(ctx, env, o, source, o.readOnly)
 }
 
 // campaignAt is the campaign in a folder, for a screen.
@@ -71,6 +64,15 @@ func (c *campaignStands) Campaign(context.Context) (*progress.Campaign, error) {
 	}
 	c.last, c.at = &s, c.now()
 	return c.last, nil
+}
+
+// farewell is how the campaign stood when its screen was left.
+func (c *campaignStands) farewell() string {
+	state := c.name
+	if s, err := runner.Stand(c.dir); err == nil {
+		state += ", " + campaignState(&s)
+	}
+	return lastLines([][2]string{{"campaign", state}, {"files", c.dir}, {"again", "opprof campaign attach " + c.dir}})
 }
 
 // stoppableCampaign is one whose runner may be told to end.

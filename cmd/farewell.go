@@ -29,11 +29,16 @@ func farewell(s *session.Session, watched time.Duration) (string, error) {
 	} else {
 		lines = append(lines, [2]string{"files", run.Path}, [2]string{"again", "opprof review " + run.Path})
 	}
+	return lastLines(lines), nil
+}
+
+// lastLines are names with what is said of each.
+func lastLines(lines [][2]string) string {
 	var b strings.Builder
 	for _, l := range lines {
 		fmt.Fprintf(&b, "%-9s%s\n", l[0], chart.Sanitize(l[1]))
 	}
-	return b.String(), nil
+	return b.String()
 }
 
 // warningList names the rules that were broken, with counts.

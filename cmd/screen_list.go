@@ -13,7 +13,8 @@ import (
 	"opprof/tui"
 )
 
-// openList shows a screen about several runs until the reader quits; a run that is chosen there is opened above it.
+// openList shows a screen about several runs until the reader quits; a run that is chosen there is opened above it. What the source says as its
+// farewell, if it does, stays on the terminal.
 func openList(ctx context.Context, env *Env, o *screenOptions, source tui.Source, readOnly bool) error {
 	p, err := o.resolve(env)
 	if err != nil {
@@ -24,6 +25,9 @@ func openList(ctx context.Context, env *Env, o *screenOptions, source tui.Source
 	log.Info("opprof", "version", buildVersion(), "list", source.Run().Path)
 	options := o.options(env, p, log)
 	options.ReadOnly, options.Open = readOnly, opener(env, p, readOnly)
+	if s, ok := source.(interface{ farewell() string }); ok {
+		options.Farewell = s.farewell
+	}
 	err = screenEnded(tui.Run(ctx, source, options), log)
 	if ctx.Err() != nil {
 		log.Info("told to end", "cause", context.Cause(ctx))
