@@ -52,12 +52,11 @@ type costLine struct {
 // CostQuestion is the table of the question, beside what was seen in the graph mode that the answer is of.
 func CostQuestion(gl *theme.Glyphs, c *calibrate.Calibration, q calibrate.Question, a *calibrate.Answer) *Sheet {
 	s := &Sheet{Cursor: -1, Sort: -1, Columns: []SheetColumn{{Head: "a step with"}, {Head: "", Right: true}, {Head: "  seen", Weight: 5}}}
-	const rounding = 1e-6
 	for _, l := range costLines(c, q, a) {
 		says := Cell{Text: "  " + l.says, Role: theme.RoleDim}
 		if l.seen != nil {
 			says.Text = "  " + seenRange(*l.seen)
-			if l.v < l.seen.Min*(1-rounding) || l.v > l.seen.Max*(1+rounding) {
+			if (a == nil || !a.Inside) && (l.v < l.seen.Min || l.v > l.seen.Max) { // near the edge is still within
 				says = Cell{Text: string(gl.Triangle) + " " + seenRange(*l.seen), Role: theme.RoleWarn}
 			}
 		}
