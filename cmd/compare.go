@@ -136,8 +136,8 @@ func comparisonDocument(c *compare.Comparison, most int) *document {
 		for i := range t.Left {
 			s.left[i] = true
 		}
-		if last := len(t.Head) - 1; last >= 0 && t.Head[last] == "" {
-			s.left[last] = true
+		for i, head := range t.Head {
+			s.left[i] = s.left[i] || head == ""
 		}
 		d.sections = append(d.sections, s)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"opprof/campaign/calibrate"
 	"opprof/campaign/compare"
+	"opprof/campaign/roster"
 	"opprof/campaign/runreport"
 	"opprof/cmd/session"
 	"opprof/engine/control"
@@ -37,6 +38,7 @@ func TestJSONDocument(t *testing.T) {
 		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
 		"export_parquet.go", "../campaign/export/parquet.go", "../campaign/export/dataset/dataset.go", "../campaign/compare/server.go", "../campaign/compare/verdict.go",
+		"../campaign/roster/entry.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -50,6 +52,7 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `experts --json`", reflect.TypeFor[experts.Report]())
 	d.section("## `calibrate --json`", reflect.TypeFor[calibrate.Report]())
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
+	d.section("## `runs --once --json`", reflect.TypeFor[roster.Roster]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
 	d.section("## `report --json`", reflect.TypeFor[runreport.Report]())
 	d.section("## `export parquet --json`", reflect.TypeFor[exportReport]())

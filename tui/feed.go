@@ -8,6 +8,7 @@ import (
 
 	"opprof/campaign/calibrate"
 	"opprof/campaign/progress"
+	"opprof/campaign/roster"
 	"opprof/engine/alert"
 	"opprof/engine/meter"
 	"opprof/engine/rundir"
@@ -30,6 +31,7 @@ type want struct {
 	reading bool         // what the server says itself; needs a MetricsSource
 
 	campaign bool // how a campaign stands; needs a CampaignSource
+	runs     bool // a folder's runs; needs a RunsSource
 	experts  bool // needs an ExpertSource
 	cost     bool // needs a CostSource
 }
@@ -49,6 +51,7 @@ type picture struct {
 	windowsErr error // why there is none
 
 	campaign   *progress.Campaign
+	runs       *roster.Roster
 	experts    *experts.List
 	expertsErr error
 	cost       *calibrate.Learned
@@ -152,6 +155,11 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 		p.windows, p.windowsErr = from.Windows(ctx, w.windows.keys())
 	}
 	var err error
+	if from, ok := source.(RunsSource); ok && w.runs {
+		if p.runs, err = from.Runs(ctx); err != nil {
+			return err
+		}
+	}
 	if from, ok := source.(CampaignSource); ok && w.campaign {
 		if p.campaign, err = from.Campaign(ctx); err != nil {
 			return err

@@ -16,6 +16,9 @@ func pagesOf(ctx context.Context, source Source, run rundir.Description, opt Opt
 	if from, ok := source.(StepSource); ok {
 		pages = append(pages, newBoard(ctx, from, run, opt))
 	}
+	if from, ok := source.(RunsSource); ok {
+		pages = append(pages, newRunsPage(ctx, from, opt))
+	}
 	if from, ok := source.(CampaignSource); ok {
 		pages = append(pages, newCampaignPage(ctx, from, opt))
 	}

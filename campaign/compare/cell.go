@@ -107,8 +107,8 @@ func compareKeys(a, b Key) int {
 		cmp.Compare(a.Context, b.Context), cmp.Compare(a.Beside, b.Beside))
 }
 
-// Cell is a Key as it is printed.
-type Cell struct {
+// Kind is a Key as it is printed.
+type Kind struct {
 	Graph   string `json:"graph_mode"`
 	Bucket  *int64 `json:"bucket_tokens"` // null where no graph ran
 	Decode  string `json:"decode"`        // requests
@@ -117,9 +117,9 @@ type Cell struct {
 	Beside  string `json:"beside"`        // neighbours that move time to or from it: eager before, eager after, idle before; "" for none
 }
 
-// Cell names the key.
-func (k Key) Cell() Cell {
-	c := Cell{Graph: k.Graph.String(), Decode: binName(int(k.Decode)), Prefill: binName(int(k.Prefill)), Context: unit.Unknown, Beside: k.Beside.String()}
+// Kind names the key.
+func (k Key) Kind() Kind {
+	c := Kind{Graph: k.Graph.String(), Decode: binName(int(k.Decode)), Prefill: binName(int(k.Prefill)), Context: unit.Unknown, Beside: k.Beside.String()}
 	if k.Bucket > 0 {
 		c.Bucket = &k.Bucket
 	}

@@ -86,7 +86,7 @@ type Overall struct {
 
 // CellRow is one kind of steps.
 type CellRow struct {
-	Cell
+	Kind
 	StepsA   int64    `json:"a_steps"`
 	StepsB   int64    `json:"b_steps"`
 	BlocksA  int      `json:"a_blocks"` // independent units that the steps lie in
@@ -293,7 +293,7 @@ func (m *match) rows() []CellRow {
 }
 
 func (m *match) row(p *pair) CellRow {
-	r := CellRow{Cell: p.key.Cell(), key: p.key, Weight: m.weight(p), Families: []Family{}}
+	r := CellRow{Kind: p.key.Kind(), key: p.key, Weight: m.weight(p), Families: []Family{}}
 	if p.a != nil {
 		mean, median, tokens := p.ea.mean, p.a.median(), ratio(p.a.tokens, p.a.n)
 		r.StepsA, r.BlocksA, r.MeanA, r.MedianA, r.TokensA = p.a.n, p.ea.blocks, &mean, &median, &tokens

@@ -147,7 +147,7 @@ func TestNeighboursOfEagerSteps(t *testing.T) {
 	r := read(t, run(t, onlyStream(w.Bytes())), "")
 	got := map[string]int64{}
 	for k, c := range r.steps.cells {
-		got[k.Cell().Graph+" "+k.Beside.String()] += c.n
+		got[k.Kind().Graph+" "+k.Beside.String()] += c.n
 	}
 	want := map[string]int64{"FULL ": 4 + 3, "FULL eager after": 1, "NONE ": 1, "FULL eager before": 1}
 	if len(got) != len(want) {

@@ -18,6 +18,8 @@ type Table struct {
 	Head  []string
 	Left  int // so many columns are set to the left
 	Rows  [][]string
+	// Weights say which columns go first where there is no room: those of the lowest weight; 0 never goes. nil keeps all.
+	Weights []int
 }
 
 func (t *Table) row(cells ...string) { t.Rows = append(t.Rows, cells) }
@@ -28,7 +30,10 @@ func (t *Table) note(format string, args ...any) {
 
 // Tables are the comparison as text. At most so many cells are listed; 0 lists all.
 func (c *Comparison) Tables(most int) []Table {
-	out := []Table{c.verdictTable(), c.overallTable(), c.sidesTable()}
+	out := []Table{c.verdictTable(), c.overallTable(), c.cellsTable(most)}
+	if len(c.Families) > 0 {
+		out = append(out, c.familiesTable())
+	}
 	if len(c.Differences) > 0 {
 		t := Table{Title: "The servers differ in", Head: []string{"", "A", "B"}, Left: 3}
 		for _, d := range c.Differences {
@@ -36,11 +41,7 @@ func (c *Comparison) Tables(most int) []Table {
 		}
 		out = append(out, t)
 	}
-	out = append(out, c.cellsTable(most))
-	if len(c.Families) > 0 {
-		out = append(out, c.familiesTable())
-	}
-	return out
+	return append(out, c.sidesTable())
 }
 
 func (c *Comparison) verdictTable() Table {
@@ -111,7 +112,8 @@ func (c *Comparison) sidesTable() Table {
 
 func (c *Comparison) cellsTable(most int) Table {
 	t := Table{Title: "Steps of one kind, by what they add to the difference; ms", Left: 6,
-		Head: []string{"graph", "bucket", "decode", "prefill", "context up to", "beside", "steps A", "B", "mean A", "B", "median A", "B", "B against A", "95 % interval", "adds", ""}}
+		Head:    []string{"graph", "bucket", "decode", "prefill", "context up to", "beside", "steps A", "B", "mean A", "B", "median A", "B", "B against A", "", "95 % interval", "adds", ""},
+		Weights: []int{0, 0, 0, 0, 45, 50, 60, 60, 40, 40, 20, 20, 0, 0, 65, 70, 15}}
 	t.note("medians within %.2g %%; * stands out among all kinds that are judged, others may by chance", store.SketchErrorPct)
 	t.note("eager before and after: a launch without a CUDA graph beside it moves time between neighbours")
 	for i := range c.Cells {
@@ -125,7 +127,7 @@ func (c *Comparison) cellsTable(most int) Table {
 }
 
 func (r *CellRow) cells() []string {
-	value, between, mark := unit.Unknown, unit.Unknown, r.Why
+	value, between, mark := unit.Unknown, unit.Unknown, ""
 	if r.Change != nil {
 		value = percent(r.Change.Pct)
 	}
@@ -137,12 +139,13 @@ func (r *CellRow) cells() []string {
 	}
 	bucket := unit.Known(r.Bucket, unit.Count)
 	return []string{r.Graph, bucket, r.Decode, r.Prefill, r.Context, r.Beside, unit.Count(r.StepsA), unit.Count(r.StepsB), meanMS(r.MeanA), meanMS(r.MeanB),
-		unit.Known(r.MedianA, preciseMS), unit.Known(r.MedianB, preciseMS), value, between, unit.Known(r.PartNS, signedMS), mark}
+		unit.Known(r.MedianA, preciseMS), unit.Known(r.MedianB, preciseMS), value, mark, between, unit.Known(r.PartNS, signedMS), r.Why}
 }
 
 func (c *Comparison) familiesTable() Table {
 	t := Table{Title: "Kernel time of a step at equal composition, ms", Left: 1,
-		Head: []string{"family", "kinds", "steps A", "B", "windows A", "B", "mean A", "B", "B against A", "95 % interval", "adds"}}
+		Head:    []string{"family", "kinds", "steps A", "B", "windows A", "B", "mean A", "B", "B against A", "95 % interval", "adds"},
+		Weights: []int{0, 10, 20, 20, 30, 30, 50, 50, 0, 40, 60}}
 	t.note("on the rank with the most work, in the profiler windows; the independent unit is the window, an interval needs %d on each side", windowsLeast)
 	for i := range c.Families {
 		f := &c.Families[i]

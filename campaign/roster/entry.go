@@ -99,7 +99,7 @@ func (e *Entry) complete(f *Figures, s Standing) {
 	steps := f.Steps != nil && *f.Steps > 0
 	switch {
 	case e.State != "":
-	case s.Live:
+	case s.Live && !f.Ended && (steps || len(e.Problems) == 0):
 		e.State = Live
 	case !steps:
 		e.State = Broken
@@ -111,6 +111,7 @@ func (e *Entry) complete(f *Figures, s Standing) {
 	default:
 		e.State = CutOff
 	}
+	e.Live = e.Live && (s.State != "" || e.State == Live)
 }
 
 // Tokens are all tokens of the run; nil when they are not known.

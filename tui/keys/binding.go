@@ -27,16 +27,18 @@ const (
 	ContextHelp    Context = "help"    // the help overlay
 
 	ContextCampaign Context = "campaign" // how a campaign stands
+	ContextRuns     Context = "runs"     // a folder's runs
 
 	// Contexts that take all keys: what is no binding of theirs is text, or nothing.
 	ContextDialog   Context = "dialog"   // an input line
 	ContextForm     Context = "form"     // a form with fields
 	ContextQuestion Context = "question" // a question that is answered with yes or no
+	ContextColumns  Context = "columns"  // a choice of columns
 )
 
 // takesAll reports whether keys of every page are not read there.
 func (c Context) takesAll() bool {
-	return c == ContextDialog || c == ContextForm || c == ContextQuestion
+	return c == ContextDialog || c == ContextForm || c == ContextQuestion || c == ContextColumns
 }
 
 // Group is a heading of the help.
@@ -58,11 +60,12 @@ const (
 	GroupDialogs Group = "questions and forms"
 
 	GroupCampaign Group = "campaign"
+	GroupRuns     Group = "runs"
 )
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupExperts, GroupCost, GroupServer, GroupCampaign, GroupDialogs}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupExperts, GroupCost, GroupServer, GroupCampaign, GroupRuns, GroupDialogs}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.

@@ -13,7 +13,7 @@ import (
 
 func contexts() []keys.Context {
 	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextWindows, keys.ContextServer, keys.ContextExperts, keys.ContextCost, keys.ContextCampaign, keys.ContextDialog, keys.ContextForm,
-		keys.ContextQuestion, keys.ContextHelp}
+		keys.ContextQuestion, keys.ContextHelp, keys.ContextRuns, keys.ContextColumns}
 }
 
 func TestEveryBindingIsComplete(t *testing.T) {

@@ -54,7 +54,7 @@ func Definitions() []Definition {
 	for _, part := range [][]Definition{
 		headerDefinitions(), frameDefinitions(), periodDefinitions(), batchDefinitions(), histogramDefinitions(), kvDefinitions(), graphDefinitions(),
 		prefixDefinitions(), preemptDefinitions(), stepDefinitions(), tableDefinitions(), warningDefinitions(), WindowDefinitions(), LogDefinitions(), ServerDefinitions(), MetricsDefinitions(),
-		ExpertDefinitions(), CostDefinitions(), CampaignDefinitions(),
+		ExpertDefinitions(), CostDefinitions(), CampaignDefinitions(), RunsDefinitions(), ComparisonDefinitions(),
 	} {
 		all = append(all, part...)
 	}

@@ -251,7 +251,7 @@ func TestEveryPanelIsExplained(t *testing.T) {
 		}
 	}
 	for _, d := range Definitions() {
-		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageWindows, PageLog, PageServer, PageMetrics, PageWarnings, PageCampaign, PageExperts, PageCost}, d.Panel) {
+		if _, ok := panels[d.Panel]; !ok && !slices.Contains([]layout.ID{layout.Header, layout.Tabs, layout.Scrub, PageWindows, PageLog, PageServer, PageMetrics, PageWarnings, PageCampaign, PageRuns, PageComparison, PageExperts, PageCost}, d.Panel) {
 			t.Errorf("%q explains %s, which is no panel", d.Name, d.Panel)
 		}
 		if d.Name == "" || !strings.HasSuffix(d.Text, ".") {
