@@ -160,6 +160,13 @@ func (p *costPage) heading(pane costPane) (titles []string, right string) {
 		}
 		return []string{"measured  mean ms of the steps of a row, families by their busy time", "measured  mean ms of the steps of a row", "measured  ms"}, right
 	case paneHeldOut:
+		if r.Busy.Windows < calibrate.MinWindows {
+			right = "an interval needs " + strconv.Itoa(calibrate.MinWindows) + " windows"
+			if p.live {
+				right += ": w and W arm more"
+			}
+			return []string{"held-out windows"}, right
+		}
 		right = counted(int64(r.Busy.Inside), "window") + " of " + strconv.Itoa(r.Busy.Windows) + " within the others"
 		return []string{"held-out windows  each predicted from all others", "held-out windows"}, right
 	}

@@ -140,7 +140,7 @@ func (c *Calibration) Ask(q Question) (Answer, error) {
 	case !out.Inside:
 		out.Notes = append(c.outside(&x), out.Notes...)
 	case n < MinWindows:
-		out.Notes = append(out.Notes, fmt.Sprintf("no interval: it needs %d windows that were held out, there are %d", MinWindows, n))
+		out.Notes = append(out.Notes, fmt.Sprintf("no interval: it needs %d windows that can be held out, of %d", MinWindows, len(c.Set.Windows)))
 	}
 	for f := range family.Count {
 		if c.Models[f].NS == [termCount]float64{} {

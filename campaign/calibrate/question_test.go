@@ -135,7 +135,7 @@ func TestFewWindowsHaveNoInterval(t *testing.T) {
 	set := server(3, MinWindows-1, 0.02, 0.005)
 	x := set.Samples[0].Composition
 	a, err := New(set).Ask(Question{Decode: x.Decode, Prefill: x.Prefill, PrefillRequests: x.Requests - x.Decode, Context: x.MeanContext(), Graph: x.Graph})
-	if err != nil || a.Busy.LowNS != nil || !a.Inside || !strings.Contains(strings.Join(a.Notes, "|"), "it needs 3 windows") {
+	if err != nil || a.Busy.LowNS != nil || !a.Inside || !strings.Contains(strings.Join(a.Notes, "|"), "it needs 3 windows that can be held out, of 2") {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
