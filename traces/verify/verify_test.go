@@ -112,3 +112,23 @@ func TestFilesThatAreNoTraces(t *testing.T) {
 		t.Errorf("%v: %s", err, said)
 	}
 }
+
+// TestALooseWindow: labels may begin behind the first step and end before the last, and which steps they are of is told.
+func TestALooseWindow(t *testing.T) {
+	rules, err := family.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	trace := trace(t, t.TempDir(), "rank0", 5, 6, 7)
+	w := window.Window{Engines: []window.EngineWindow{engine("dp0-pid1", 3, 4, 5, 6, 7, 8)}}
+	for _, loose := range []bool{false, true} {
+		w.Loose = loose
+		found, err := Window(t.Context(), rules, w, []string{trace})
+		if err != nil || (len(found.Problems) == 0) != loose {
+			t.Errorf("loose %t: %+v, %v", loose, found, err)
+		}
+		if got, ok := found.Labelled["dp0-pid1"]; ok != loose || loose && got != [2]int64{103, 105} {
+			t.Errorf("loose %t: labelled %v", loose, found.Labelled)
+		}
+	}
+}
