@@ -159,7 +159,10 @@ func (p CostAnswer) busy(w int) []chart.Span {
 		return chart.Span{S: text, Role: theme.RoleDim}
 	}
 	out := []chart.Span{dim("busy "), {S: floatMS(b.NS) + " ms", Role: theme.RoleTitle, Attr: theme.Bold}}
-	if b.LowNS == nil {
+	switch {
+	case b.LowNS == nil && p.Answer.Inside:
+		return append(out, dim("  95 %"), chart.Span{S: " needs " + amount(calibrate.MinWindows, "window"), Role: theme.RoleWarn})
+	case b.LowNS == nil:
 		return append(out, chart.Span{S: "  no interval", Role: theme.RoleWarn})
 	}
 	return append(out, dim("  95 %:"), chart.Span{S: " " + floatMS(*b.LowNS) + " to " + floatMS(*b.HighNS), Role: theme.RoleText})
