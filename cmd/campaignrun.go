@@ -107,6 +107,9 @@ func (o *campaignRunOptions) read() ([]byte, *plan.Plan, error) {
 		p.Server.Python = o.python
 	}
 	absoluteServer(&p.Server)
+	for i := range p.Loads {
+		p.Loads[i].Args, p.Loads[i].Command = absoluteArgs(p.Loads[i].Args), absoluteArgs(p.Loads[i].Command)
+	}
 	return source, p, nil
 }
 

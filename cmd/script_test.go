@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"opprof/campaign/runner"
 	"opprof/engine/overlay"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
@@ -43,6 +44,9 @@ func (l leakChecked) Run() int {
 	}
 	return code
 }
+
+// pairsVariable says how many pairs the campaign on a real server has; without it, one.
+const pairsVariable = "OPPROF_CAMPAIGN_PAIRS"
 
 // testTraces is where the recorded traces lie, seen from the scripts' process.
 var testTraces = absolute(filepath.Join("..", "testdata", "traces"))
@@ -80,7 +84,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("OPPROF_RUNS", filepath.Join(env.WorkDir, "runs"))
 			env.Setenv("OPPROF_TIME_ZONE", "utc")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
-			env.Setenv(pythonVariable, os.Getenv(pythonVariable))
+			for _, name := range []string{pythonVariable, pairsVariable, "OPPROF_CAMPAIGN_WARM_UP"} {
+				env.Setenv(name, os.Getenv(name))
+			}
 			repository, err := filepath.Abs("..")
 			if err != nil {
 				return err
@@ -95,6 +101,8 @@ func TestScripts(t *testing.T) {
 				return os.Geteuid() == 0, nil
 			case "vllm":
 				return os.Getenv(pythonVariable) != "", nil
+			case "pairs":
+				return os.Getenv(pairsVariable) != "", nil
 			}
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
@@ -110,6 +118,14 @@ func TestScripts(t *testing.T) {
 
 // stopAll ends the servers that a script has left, as a failed one does.
 func stopAll(env *testscript.Env) {
+	for _, pattern := range []string{"*", filepath.Join("*", "*")} {
+		campaigns, _ := filepath.Glob(filepath.Join(env.WorkDir, pattern, runner.PlanName))
+		for _, c := range campaigns {
+			stop := exec.Command("opprof", "campaign", "stop", filepath.Dir(c))
+			stop.Env = env.Vars
+			_ = stop.Run()
+		}
+	}
 	journals, _ := filepath.Glob(filepath.Join(env.WorkDir, "*", "*", rundir.JournalName))
 	alone, _ := filepath.Glob(filepath.Join(env.WorkDir, "*", rundir.JournalName))
 	for _, j := range append(journals, alone...) {

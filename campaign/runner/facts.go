@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ func (h *history) environment(p *plan.Plan) (facts []report.Fact, backends []str
 			o.Machine.facts(add)
 		}
 	}
+	add("vLLM", h.versions())
 	add("GPU temperature", temperature.text("C"))
 	add("GPU power", power.text("W"))
 	add("load generator", strings.Join(versions, ", "))
@@ -54,6 +56,26 @@ func (h *history) environment(p *plan.Plan) (facts []report.Fact, backends []str
 		add("opprof", h.runner.Version)
 	}
 	return facts, backends
+}
+
+// versions are those of the servers: of the first run that says each, and every other that differs.
+func (h *history) versions() string {
+	said := map[string][]string{}
+	for _, a := range h.order {
+		if a.outcome == nil {
+			continue
+		}
+		for name, v := range a.outcome.Versions {
+			if name != "opprof" && !slices.Contains(said[name], v) {
+				said[name] = append(said[name], v)
+			}
+		}
+	}
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(said)) {
+		parts = append(parts, name+" "+strings.Join(said[name], " and "))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // facts tells what a machine is.

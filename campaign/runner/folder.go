@@ -31,12 +31,13 @@ const planSchema = 1
 
 // planFile is plan.json: the runs that were declared, and what the file's words meant where the campaign was begun.
 type planFile struct {
-	Schema int        `json:"schema"`
-	Name   string     `json:"name"`
-	Source string     `json:"campaign_sha256"` // of campaign.toml
-	Server place      `json:"server"`
-	Needs  plan.Needs `json:"needs"`
-	Runs   []planRun  `json:"runs"` // without those of a second look
+	Schema int         `json:"schema"`
+	Name   string      `json:"name"`
+	Source string      `json:"campaign_sha256"` // of campaign.toml
+	Server place       `json:"server"`
+	Loads  []placeLoad `json:"loads"`
+	Needs  plan.Needs  `json:"needs"`
+	Runs   []planRun   `json:"runs"` // without those of a second look
 }
 
 // place is what of the server depends on where a campaign is begun.
@@ -44,6 +45,20 @@ type place struct {
 	Model  string   `json:"model"`
 	Python string   `json:"python"`
 	Args   []string `json:"args"`
+}
+
+// placeLoad is what of a load does.
+type placeLoad struct {
+	Args    []string `json:"args"`
+	Command []string `json:"command"`
+}
+
+func placeLoads(p *plan.Plan) []placeLoad {
+	out := make([]placeLoad, len(p.Loads))
+	for i, l := range p.Loads {
+		out[i] = placeLoad{append([]string{}, l.Args...), append([]string{}, l.Command...)}
+	}
+	return out
 }
 
 type planRun struct {
@@ -77,7 +92,7 @@ func Create(dir string, source []byte, p *plan.Plan, clock journal.Clock) error 
 	if err := rundir.WriteAtomic(filepath.Join(dir, SourceName), func(w io.Writer) error { _, err := w.Write(source); return err }); err != nil {
 		return err
 	}
-	file := planFile{Schema: planSchema, Name: p.Name, Source: digest(source), Needs: p.Needs(), Runs: planRuns(p),
+	file := planFile{Schema: planSchema, Name: p.Name, Source: digest(source), Needs: p.Needs(), Runs: planRuns(p), Loads: placeLoads(p),
 		Server: place{p.Server.Model, p.Server.Python, append([]string{}, p.Server.Args...)}}
 	text, err := json.MarshalIndent(file, "", "  ")
 	if err != nil {
@@ -145,8 +160,11 @@ func readPlan(dir, want string) (*plan.Plan, error) {
 	}
 	p.Name = file.Name
 	p.Server.Model, p.Server.Python, p.Server.Args = file.Server.Model, file.Server.Python, file.Server.Args
-	if !slices.Equal(planRuns(p), file.Runs) {
+	if !slices.Equal(planRuns(p), file.Runs) || len(p.Loads) != len(file.Loads) {
 		return nil, fmt.Errorf("cannot go on: this opprof makes other runs of %s than %s lists: use the opprof that began the campaign", from, path)
+	}
+	for i, l := range file.Loads {
+		p.Loads[i].Args, p.Loads[i].Command = l.Args, l.Command
 	}
 	return p, nil
 }

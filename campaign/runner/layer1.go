@@ -3,7 +3,10 @@ package runner
 import (
 	"bufio"
 	"fmt"
+	"maps"
+	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"opprof/campaign/plan"
@@ -20,7 +23,7 @@ func (m *measurement) readRun() {
 	found, problems := rundir.ReadManifest(m.dir)
 	o.Remarks = append(o.Remarks, problems...)
 	if found != nil {
-		o.Cache.CompileS, o.Backends = found.Cache.CompileS, found.Backends.Lines
+		o.Cache.CompileS, o.Backends, o.Versions = found.Cache.CompileS, found.Backends.Lines, found.Versions
 	}
 	cold, err := compiledCold(filepath.Join(m.dir, rundir.ServerLogName))
 	o.Cache.Cold = cold
@@ -59,83 +62,133 @@ func (m *measurement) readLayer1() {
 		m.outcome.Checks = append(m.outcome.Checks, report.Check{Name: "layer 1", Detail: "the recorder left no file"})
 		return
 	}
-	sum := &report.Layer1{}
-	var bytes int64
-	var p50, p99 float64
-	footers := 0
+	var all streamSum
 	for _, path := range run.Streams {
-		check, footer, size, err := readStream(path)
+		s, err := readStream(path)
 		if err != nil {
 			m.remark("%v", err)
 		}
-		sum.Steps += check.Steps
-		bytes += size
-		m.outcome.Checks = append(m.outcome.Checks, checkOf(check))
-		if footer == nil {
+		if s.footer == nil {
 			m.remark("%s has no footer: the recorder was killed", filepath.Base(path))
-			continue
 		}
-		footers++
-		sum.QueueHigh, sum.Dropped = most(sum.QueueHigh, footer.QueueHighWatermark), plus(sum.Dropped, footer.Dropped)
-		p50, p99 = max(p50, float64(footer.ForegroundNS.P50)/1e3), max(p99, float64(footer.ForegroundNS.P99)/1e3)
-		if footer.ForegroundNS.N > 0 {
-			sum.ForegroundP50US, sum.ForegroundP99US = &p50, &p99
+		name := "layer 1"
+		if engine, _, ok := strings.Cut(s.check.EngineID, "-"); ok && len(run.Streams) > 1 {
+			name += " " + engine
 		}
+		m.outcome.Checks = append(m.outcome.Checks, s.verdict(name))
+		all.add(s)
 	}
-	if sum.Steps > 0 {
-		perStep := float64(bytes) / float64(sum.Steps)
-		sum.BytesPerStep = &perStep
+	m.outcome.Layer1 = all.layer1(len(run.Streams))
+	if c := all.prefixCheck(m.outcome.Cache.End); c != nil {
+		m.outcome.Checks = append(m.outcome.Checks, *c)
 	}
-	if footers < len(run.Streams) { // what the others counted is not all
-		sum.Dropped = nil
-	}
-	m.outcome.Layer1 = sum
 }
 
-func most(a *int64, b int64) *int64 {
-	if a != nil {
-		b = max(b, *a)
-	}
-	return &b
-}
-
-func plus(a *int64, b int64) *int64 {
-	if a != nil {
-		b += *a
-	}
-	return &b
+// stream is what one stream says.
+type stream struct {
+	check  record.Check
+	footer *record.Footer
+	bytes  int64
+	prefix record.Prefix // sums over the steps that know them
+	known  bool
 }
 
 // readStream reads one stream whole.
-func readStream(path string) (check record.Check, footer *record.Footer, size int64, err error) {
+func readStream(path string) (s stream, err error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return check, nil, 0, err
+		return s, err
 	}
 	defer f.Close()
 	c, r := record.NewChecker(), record.NewReader(f, path)
 	for r.Scan() {
-		c.Add(r.Line())
-		if r.Line().Kind == record.KindFooter {
-			last := r.Line().Footer
-			footer = &last
+		l := r.Line()
+		c.Add(l)
+		switch {
+		case l.Kind == record.KindFooter:
+			last := l.Footer
+			s.footer = &last
+		case l.Kind == record.KindStep && l.Step.Known(record.HasPrefixLocal):
+			s.known = true
+			s.prefix.Queries += l.Step.Local.Queries
+			s.prefix.Hits += l.Step.Local.Hits
 		}
 	}
-	return c.Result(), footer, r.Offset(), r.Err()
+	s.check, s.bytes = c.Result(), r.Offset()
+	return s, r.Err()
 }
 
-// checkOf is a stream's check in a line.
-func checkOf(c record.Check) report.Check {
-	out := report.Check{Name: "layer 1 of " + c.EngineID, OK: c.OK() && c.BadLines == 0, Detail: fmt.Sprintf("%d steps", c.Steps)}
+// verdict is the check of a stream in a line.
+func (s *stream) verdict(name string) report.Check {
+	c := s.check
+	out := report.Check{Name: name, OK: c.OK() && c.BadLines == 0, Detail: fmt.Sprintf("%d steps of %s", c.Steps, c.EngineID)}
 	var wrong []string
 	if c.BadLines > 0 {
 		wrong = append(wrong, fmt.Sprintf("%d bad lines", c.BadLines))
 	}
-	for name, v := range c.Violations {
-		wrong = append(wrong, fmt.Sprintf("%s %d times, first at step %d", name, v.Count, v.FirstStep))
+	for _, kind := range slices.Sorted(maps.Keys(c.Violations)) {
+		v := c.Violations[kind]
+		wrong = append(wrong, fmt.Sprintf("%s %d times, first at step %d", kind, v.Count, v.FirstStep))
 	}
 	if len(wrong) > 0 {
 		out.Detail = strings.Join(wrong, "; ")
 	}
 	return out
+}
+
+// streamSum adds the streams of a run up.
+type streamSum struct {
+	steps, bytes, dropped, queue int64
+	footers, timed               int
+	p50NS, p99NS                 int64 // of the engine where the recorder cost most
+	prefix                       record.Prefix
+	known                        bool
+}
+
+func (a *streamSum) add(s stream) {
+	a.steps += s.check.Steps
+	a.bytes += s.bytes
+	a.prefix.Queries += s.prefix.Queries
+	a.prefix.Hits += s.prefix.Hits
+	a.known = a.known || s.known
+	if s.footer == nil {
+		return
+	}
+	a.footers++
+	a.dropped += s.footer.Dropped
+	a.queue = max(a.queue, s.footer.QueueHighWatermark)
+	if f := s.footer.ForegroundNS; f.N > 0 {
+		a.timed++
+		a.p50NS, a.p99NS = max(a.p50NS, f.P50), max(a.p99NS, f.P99)
+	}
+}
+
+// layer1 is what is known when so many streams were there: counts without all footers are not all.
+func (a *streamSum) layer1(streams int) *report.Layer1 {
+	out := &report.Layer1{Steps: a.steps}
+	if a.steps > 0 {
+		perStep := float64(a.bytes) / float64(a.steps)
+		out.BytesPerStep = &perStep
+	}
+	if a.footers == streams {
+		out.Dropped, out.QueueHigh = &a.dropped, &a.queue
+	}
+	if a.timed > 0 {
+		p50, p99 := float64(a.p50NS)/1e3, float64(a.p99NS)/1e3
+		out.ForegroundP50US, out.ForegroundP99US = &p50, &p99
+	}
+	return out
+}
+
+// maxCounterDifference is by how much the recorder's prefix counters may differ from the server's: those are read while it runs.
+const maxCounterDifference = 0.01
+
+// prefixCheck compares the recorder's prefix counters with the server's own at the end of the load; nil where either is not known.
+func (a *streamSum) prefixCheck(end *Counters) *report.Check {
+	if end == nil || !a.known {
+		return nil
+	}
+	near := func(a int64, b float64) bool { return math.Abs(float64(a)-b) <= maxCounterDifference*b }
+	return &report.Check{Name: "prefix counters", OK: near(a.prefix.Queries, end.Queries) && near(a.prefix.Hits, end.Hits),
+		Detail: fmt.Sprintf("recorded %d of %d tokens, the server says %.0f of %.0f", a.prefix.Hits, a.prefix.Queries, end.Hits, end.Queries)}
 }

@@ -11,6 +11,7 @@ import (
 	"opprof/campaign/bench"
 	"opprof/campaign/plan"
 	"opprof/campaign/progress"
+	"opprof/campaign/report"
 	"opprof/engine/rundir"
 	"opprof/engine/serverconf"
 	"opprof/engine/supervisor/process"
@@ -81,6 +82,10 @@ func seconds(d time.Duration) *float64 {
 func (m *measurement) serve(ctx context.Context, s Server) error {
 	m.outcome.Machine = m.Host.Look(ctx, m.server)
 	m.outcome.Cache.Start = m.counters(ctx, s)
+	if c := m.outcome.Cache.Start; c != nil {
+		m.outcome.Checks = append(m.outcome.Checks, report.Check{Name: "fresh prefix cache", OK: c.Hits == 0,
+			Detail: fmt.Sprintf("%.0f hits of %.0f tokens before the load", c.Hits, c.Queries)})
+	}
 	if m.run.Kind == plan.Experts {
 		return m.collect(ctx, s)
 	}

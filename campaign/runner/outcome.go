@@ -26,6 +26,7 @@ type Outcome struct {
 	Windows      int                `json:"windows"`   // verified ones
 	Responses    int                `json:"responses"` // with routed experts that were saved
 	Backends     []string           `json:"backends"`  // what the server said about itself
+	Versions     map[string]string  `json:"versions"`  // of vllm, torch, the patch and more
 }
 
 // Cache says in which state the caches of a server were.

@@ -11,6 +11,7 @@ import (
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"
 	"opprof/campaign/progress"
+	"opprof/campaign/report"
 	"opprof/engine/journal"
 	"opprof/engine/rundir"
 	"opprof/engine/serverconf"
@@ -198,7 +199,8 @@ func (r *runner) perform(ctx context.Context, run plan.Run) error {
 	if err != nil {
 		return err
 	}
-	m := &measurement{runner: r, run: run, server: server, dir: r.path(dir)}
+	m := &measurement{runner: r, run: run, server: server, dir: r.path(dir), outcome: Outcome{Void: []string{}, Remarks: []string{}, Metrics: map[string]float64{},
+		Checks: []report.Check{}, Backends: []string{}, After: []Device{}}}
 	if err := m.do(ctx); err != nil {
 		return err
 	}

@@ -68,9 +68,7 @@ func (s *servers) Start(ctx context.Context, c serverconf.Server, dir string) (S
 
 // Stop implements Servers.
 func (s *servers) Stop(ctx context.Context, dir string) (string, error) {
-	if err := s.settle(ctx, dir); err != nil {
-		return "", err
-	}
+	s.settle(ctx, dir)
 	if _, err := os.Stat(filepath.Join(dir, rundir.JournalName)); errors.Is(err, fs.ErrNotExist) {
 		return "it was not started", nil
 	}
@@ -96,28 +94,29 @@ func (s *servers) Stop(ctx context.Context, dir string) (string, error) {
 }
 
 const (
-	// settleSupervisor is how long a supervisor that was started a moment ago may take to begin its journal.
-	settleSupervisor = 5 * time.Second
+	// settleSupervisor is how long a supervisor that was started a moment ago may take to say so in its journal: it verifies the overlay before.
+	settleSupervisor = 30 * time.Second
 	settleLook       = 100 * time.Millisecond
 )
 
-// settle waits for the journal of a supervisor that may have been started just before its runner was killed.
-func (s *servers) settle(ctx context.Context, dir string) error {
+// settle waits for a supervisor that may have been started just before its runner was told to stop or was killed: one that nobody saw begin
+// would start its server behind our back.
+func (s *servers) settle(ctx context.Context, dir string) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.ConfigName)); errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, settleSupervisor)
 	defer cancel()
 	ticker := time.NewTicker(settleLook)
 	defer ticker.Stop()
 	for {
-		if _, err := os.Stat(filepath.Join(dir, rundir.JournalName)); err == nil {
-			return nil
+		if stand, err := supervisor.Stand(dir); err == nil && stand.Socket != "" {
+			return
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return nil
+			return
 		}
 	}
 }

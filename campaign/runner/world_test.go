@@ -52,7 +52,7 @@ func newWorld(t *testing.T) *world {
 	return &world{t: t, machine: Machine{Host: "one", BootID: "boot", Cores: 2, Devices: []Device{{UUID: "GPU-1", Name: "H20"}}}, running: map[string]bool{},
 		measure: func(string) map[string]any { return result(nil) }, startS: time.Minute, loadS: 30 * time.Second, die: map[string]error{},
 		fail: map[string]error{}, exit: map[string]int{}, cold: map[string]bool{}, others: map[string][]string{},
-		counts: func(string) Counters { return Counters{1000, 10} }}
+		counts: func(string) Counters { return Counters{1000, 0} }}
 }
 
 // result is what `vllm bench serve` writes, with what a test wants otherwise.
@@ -105,7 +105,7 @@ func (w *world) Start(ctx context.Context, s serverconf.Server, dir string) (Ser
 	if s.Record {
 		writeStream(w.t, dir)
 	}
-	return &worldServer{w, dir}, nil
+	return &worldServer{w: w, dir: dir}, nil
 }
 
 func (w *world) Stop(ctx context.Context, dir string) (string, error) {
@@ -166,11 +166,16 @@ func wait(ctx context.Context, d time.Duration) bool {
 
 // worldServer is a server of the world.
 type worldServer struct {
-	w   *world
-	dir string
+	w      *world
+	dir    string
+	loaded bool // the counters were asked for before the load
 }
 
 func (s *worldServer) Counters(context.Context) (*Counters, error) {
+	if !s.loaded {
+		s.loaded = true
+		return &Counters{}, nil
+	}
 	c := s.w.counts(s.w.run(s.dir))
 	return &c, nil
 }
