@@ -13,7 +13,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"opprof/campaign/compare"
+	"opprof/campaign/plan"
+	"opprof/campaign/progress"
 	"opprof/campaign/roster"
+	"opprof/campaign/runner"
 	"opprof/cmd/session"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
@@ -119,12 +122,39 @@ func (e *Env) runsFolder(args []string) (string, error) {
 
 // standing is how a run stands by its supervisor, or, where it has none, whether its files are written.
 func (e *Env) standing(ctx context.Context, l *rundir.Listed) roster.Standing {
-	live := e.kindOf(l.Path) == session.KindLive
-	if _, err := supervisor.Stand(l.Path); err != nil {
-		return roster.Standing{Live: live}
+	s := roster.Standing{Live: e.kindOf(l.Path) == session.KindLive}
+	if _, err := supervisor.Stand(l.Path); err == nil {
+		r := e.listed(ctx, *l)
+		s.State, s.Reason = r.State, r.Reason
 	}
-	r := e.listed(ctx, *l)
-	return roster.Standing{State: r.State, Reason: r.Reason, Live: live}
+	s.Verdict, s.Why = judged(l)
+	return s
+}
+
+// judged is what the runner of a campaign made of one of its runs; "" for other runs and those that have not ended.
+func judged(l *rundir.Listed) (verdict, why string) {
+	dir := filepath.Dir(filepath.Dir(absolutePath(l.Path)))
+	if l.Campaign == "" || !runner.Is(dir) {
+		return "", ""
+	}
+	c, err := runner.Stand(dir)
+	if err != nil {
+		return "", ""
+	}
+	for i := range c.Cells {
+		for _, r := range c.Cells[i].Runs {
+			switch {
+			case r.ID != filepath.Base(l.Path) && r.ID != l.ID:
+			case r.Void != "":
+				return "void", "its pair does not count: " + r.Void
+			case r.State == progress.Failed:
+				return progress.Failed, r.Reason
+			case r.State == progress.Done && r.Kind == plan.Measured:
+				return "counted", ""
+			}
+		}
+	}
+	return "", ""
 }
 
 func (o *runsOptions) print(ctx context.Context, env *Env, keeper *roster.Keeper, view roster.View) error {

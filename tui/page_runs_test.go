@@ -44,7 +44,7 @@ func known[T any](v T) *T { return &v }
 const runsBegan = int64(1_796_003_492) * int64(time.Second)
 
 func aRun(id, state string, tp int64, minutes, steps, tokens, p95US, drops, windows int64) roster.Entry {
-	e := roster.Entry{ID: id, Path: "/runs/" + id, State: state, Problems: []string{}}
+	e := roster.Entry{ID: id, Path: "/runs/" + id, State: state, Verdict: roster.Whole, Problems: []string{}}
 	e.Model, e.TP, e.Windows, e.VLLM, e.GraphMode, e.Bytes = "Qwen3-30B-A3B", known(tp), windows, "0.24.0", "FULL_AND_PIECEWISE", steps*980
 	e.Steps, e.PrefillTokens, e.DecodeTokens, e.Dropped = known(steps), known(tokens*3/4), known(tokens/4), known(drops)
 	e.FirstNS, e.DurationNS, e.P50NS, e.P95NS = known(runsBegan-minutes*int64(time.Hour)), known(minutes*int64(time.Minute)), known(p95US*800), known(p95US*1000)
@@ -54,13 +54,14 @@ func aRun(id, state string, tp int64, minutes, steps, tokens, p95US, drops, wind
 // someRuns are runs in every state: live, finished, cut off, broken, of a campaign, sampled, and one whose figures are being read.
 func someRuns() *roster.Roster {
 	live := aRun("20261130-Qwen3-30B-A3B-tp1-9c1e", "ready", 1, 12, 8_412, 1_204_112, 22_710, 0, 1)
-	live.Live = true
+	live.Live, live.Verdict = true, ""
 	day := aRun("20261128-Qwen3-30B-A3B-tp4-77aa", roster.Finished, 4, 1440, 43_200_000, 5_912_000_000, 9_120, 0, 12)
-	day.Sampled, day.Dropped = true, nil
+	day.Sampled, day.Dropped, day.Verdict = true, nil, ""
 	cut := aRun("20261127-Qwen3-30B-A3B-tp2-0b0b", roster.CutOff, 2, 3, 7_083, 1_310_000, 15_700, 214, 7)
 	of := aRun("tp1-default-steady-p001-1-off", roster.Finished, 1, 4, 6_018, 1_160_000, 22_690, 0, 0)
-	of.Campaign = "h20-overhead"
-	broken := roster.Entry{ID: "20261126-broken-tp1-aaaa", Path: "/runs/20261126-broken-tp1-aaaa", State: roster.Broken,
+	of.Campaign, of.Verdict = "h20-overhead", "void"
+	cut.Verdict = roster.Incomplete
+	broken := roster.Entry{ID: "20261126-broken-tp1-aaaa", Path: "/runs/20261126-broken-tp1-aaaa", State: roster.Broken, Verdict: roster.Broken,
 		Problems: []string{"cannot read run manifest: /runs/20261126-broken-tp1-aaaa/run.json: expected a JSON object: unexpected end of JSON input; the run is shown without it"}}
 	waits := roster.Entry{ID: "20261125-Qwen3-30B-A3B-tp1-5d5d", Path: "/runs/20261125-Qwen3-30B-A3B-tp1-5d5d", Pending: true}
 	return &roster.Roster{Schema: 1, Root: "/runs", Version: 1, Read: 5, Runs: []roster.Entry{live, day, cut, of, broken, waits}}

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"opprof/engine/unit"
@@ -81,6 +82,9 @@ func (c *Comparison) remarks() []string {
 			names = append(names, d.What)
 		}
 		out = append(out, "the servers differ in "+strings.Join(names, ", "))
+		if slices.Contains(names, "tensor parallel") || slices.Contains(names, "pipeline parallel") {
+			out = append(out, "with other numbers of ranks the launch of a step without a CUDA graph delays other neighbours: judge such steps and those beside them together")
+		}
 	}
 	if c.A.Steps > 0 && c.B.Steps > 0 {
 		out = append(out, "the interval is about these two recordings: how much two runs of the same server differ is for a campaign of pairs to tell")

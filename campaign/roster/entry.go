@@ -28,6 +28,7 @@ type Entry struct {
 	State    string   `json:"state"`    // as of status; live, finished, cut off or broken for a run that opprof did not launch; "" while not known
 	Reason   string   `json:"reason"`
 	Live     bool     `json:"live"`
+	Verdict  string   `json:"verdict"`  // of a campaign's run as its runner judged it; else whole, incomplete or broken by its records; "" while it cannot be said
 	Problems []string `json:"problems"` // what could not be read, in sentences
 	Pending  bool     `json:"pending"`  // the figures are still being read
 	Figures
@@ -65,6 +66,7 @@ type Figures struct {
 type Standing struct {
 	State, Reason string // "" where nothing watches it
 	Live          bool   // its files are still written
+	Verdict, Why  string // of a campaign's run, as its runner judged it; "" where none did
 }
 
 // newEntry is a run before its figures are known.
@@ -112,6 +114,30 @@ func (e *Entry) complete(f *Figures, s Standing) {
 		e.State = CutOff
 	}
 	e.Live = e.Live && (s.State != "" || e.State == Live)
+	if e.Verdict = s.Verdict; e.Verdict == "" {
+		e.Verdict = e.judge()
+	}
+	if s.Why != "" {
+		e.Problems = append(e.Problems, s.Why)
+	}
+}
+
+// Verdicts by the records of a run that has ended.
+const (
+	Whole      = "whole"      // every record is there, up to the footer
+	Incomplete = "incomplete" // records were dropped, are missing or cannot be read
+)
+
+func (e *Entry) judge() string {
+	switch {
+	case e.Steps == nil || *e.Steps == 0:
+		return Broken
+	case e.Live || e.Dropped == nil || e.Gaps == nil || e.BadLines == nil:
+		return ""
+	case !e.Ended, *e.Dropped > 0, *e.Gaps > 0, *e.BadLines > 0, len(e.Unread) > 0:
+		return Incomplete
+	}
+	return Whole
 }
 
 // Tokens are all tokens of the run; nil when they are not known.

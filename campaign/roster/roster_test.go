@@ -100,7 +100,7 @@ func TestFiguresAreThoseOfTheSteps(t *testing.T) {
 		if off := float64(*e.P95NS-p95) / float64(p95) * 100; off > e.ErrorPct || off < -e.ErrorPct {
 			t.Errorf("%s: p95 %d is %.2f %% off", e.ID, *e.P95NS, off)
 		}
-		if e.Model != "Qwen3-30B-A3B" || e.TP == nil || e.Sampled || e.Pending || e.State != Finished || len(e.Problems) > 0 {
+		if e.Model != "Qwen3-30B-A3B" || e.TP == nil || e.Sampled || e.Pending || e.State != Finished || (e.Verdict == Whole) != (c.Gaps == 0) || len(e.Problems) > 0 {
 			t.Errorf("%+v", e)
 		}
 	}
@@ -140,7 +140,7 @@ func TestOtherForms(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, e, want)
 		}
 	}
-	if e := got["cut"]; e.State != CutOff || *e.Steps == 0 || *e.Steps >= *want.Steps {
+	if e := got["cut"]; e.State != CutOff || e.Verdict != Incomplete || *e.Steps == 0 || *e.Steps >= *want.Steps {
 		t.Errorf("%+v", e)
 	}
 	for name, text := range map[string]string{"noise": "cannot read run manifest", "empty": "is empty", "bare": ""} {

@@ -73,6 +73,8 @@ func runCells(gl *theme.Glyphs, e *roster.Entry, columns []roster.Column, mark i
 			cell.Text, cell.Role, cell.Attr = string(rune('a'+mark))+" "+cell.Text, theme.RoleAccent, theme.Bold
 		case c.ID == "state":
 			cell.Text, cell.Role = string(runStateMark(gl, e))+" "+cell.Text, RunStateRole(e)
+		case c.ID == "verdict" && cell.Text != unit.Unknown && cell.Text != roster.Whole && cell.Text != "counted":
+			cell.Role = theme.RoleWarn
 		case cell.Text == unit.Unknown || c.ID == "dropped" && cell.Text == "0":
 			cell.Role = theme.RoleDim
 		case c.ID == "dropped" || c.ID == "bad" && cell.Text != "0":
