@@ -126,6 +126,8 @@ func exportRun(ctx context.Context, env *Env, to *dataset.Dataset, r exported, r
 	if err != nil {
 		return exportedRun{}, fmt.Errorf("cannot export %s: %w", r.run.Path, err)
 	}
+	restore := spareMemory(env, r.run.Traces)
+	defer restore()
 	bar := env.newProgress()
 	bar.begin()
 	defer bar.clear()
