@@ -9,6 +9,8 @@ import (
 	"opprof/traces/catalog"
 	"opprof/traces/family"
 	"opprof/traces/join"
+	"opprof/traces/kineto"
+	"opprof/traces/rank"
 )
 
 func header(id string, tp int64) *record.Line {
@@ -40,6 +42,11 @@ func TestMarkersAloneAreWindows(t *testing.T) {
 	}
 }
 
+// of is a window of a data-parallel rank; -1 is not known.
+func of(dp int64) *join.Window {
+	return &join.Window{Group: join.Group{Ranks: []*rank.Breakdown{{Rank: kineto.Rank{DP: dp}}}}}
+}
+
 func TestWhoseAWindowIs(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -48,7 +55,9 @@ func TestWhoseAWindowIs(t *testing.T) {
 		want    string
 	}{
 		{"its marker's", []string{"dp0-pid1", "dp1-pid2"}, catalog.Window{Marker: &store.Window{Engine: "dp1-pid2"}}, "dp1-pid2"},
-		{"the only one", []string{"dp0-pid1"}, catalog.Window{Detail: &join.Window{}}, "dp0-pid1"},
+		{"the only one", []string{"dp0-pid1"}, catalog.Window{Detail: of(-1)}, "dp0-pid1"},
+		{"its rank's", []string{"dp0-pid1", "dp1-pid2"}, catalog.Window{Detail: of(1)}, "dp1-pid2"},
+		{"a rank that began again", []string{"dp1-pid1", "dp1-pid2"}, catalog.Window{Detail: of(1)}, ""},
 		{"nobody knows", []string{"dp0-pid1", "dp1-pid2"}, catalog.Window{}, ""},
 		{"no engine", nil, catalog.Window{}, ""},
 	} {
