@@ -45,7 +45,7 @@ func (l leakChecked) Run() int {
 	return code
 }
 
-// pairsVariable says how many pairs the campaign on a real server has; without it, one.
+// pairsVariable says how many pairs the campaign on a real server has, with windows and experts; without it there is one pair and no more.
 const pairsVariable = "OPPROF_CAMPAIGN_PAIRS"
 
 // testTraces is where the recorded traces lie, seen from the scripts' process.
@@ -84,7 +84,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("OPPROF_RUNS", filepath.Join(env.WorkDir, "runs"))
 			env.Setenv("OPPROF_TIME_ZONE", "utc")
 			env.Setenv("XDG_RUNTIME_DIR", env.WorkDir)
-			for _, name := range []string{pythonVariable, pairsVariable, "OPPROF_CAMPAIGN_WARM_UP"} {
+			for _, name := range []string{pythonVariable, pairsVariable} {
 				env.Setenv(name, os.Getenv(name))
 			}
 			repository, err := filepath.Abs("..")
