@@ -49,6 +49,9 @@ func waitFull(t *testing.T, tty *os.File) {
 	}
 }
 
+// goOn lets a terminal take output again that waitFull has stopped.
+func goOn(tty *os.File) { _ = unix.IoctlSetInt(int(tty.Fd()), unix.TCXONC, unix.TCOON) }
+
 // peakBytes is the most memory that a process ever had.
 func peakBytes(t *testing.T, pid int) int64 {
 	t.Helper()

@@ -242,7 +242,7 @@ func TestWaysOutOfTheScreen(t *testing.T) {
 		{"SIGHUP", func(x *terminal) { _ = x.command.Process.Signal(syscall.SIGHUP) }, ExitInterrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := startTerminal(t, 100, 30, "demo")
+			x := startTerminal(t, 140, 30, "demo")
 			x.await("a full picture", full)
 			c.out(x)
 			if code := x.ended(); code != int(c.code) {

@@ -42,7 +42,10 @@ func Run(ctx context.Context, source Source, opt Options) error {
 	if m.opt.Keep != nil {
 		defer func() { m.opt.Keep(m.state()) }()
 	}
-	c.program = tea.NewProgram(guarded{m, end}, m.programOptions(running, c, lost)...)
+	// Bubble Tea that is told to quit waits for its reader before it closes what that reads; when its context ends it does not.
+	drawing, abandon := context.WithCancel(context.WithoutCancel(ctx))
+	defer abandon()
+	c.program = tea.NewProgram(guarded{m, end}, m.programOptions(drawing, c, lost)...)
 	before, _ := term.GetState(os.Stdin.Fd())
 	m.opt.Log.Info("screen opened", "theme", m.theme.Name, "ascii", m.theme.Glyphs.ASCII)
 
@@ -57,6 +60,7 @@ func Run(ctx context.Context, source Source, opt Options) error {
 	select {
 	case err = <-ended:
 	case <-m.ctx.Done():
+		go c.program.Quit() // ends with drawing
 		late := time.NewTimer(quitGrace)
 		defer late.Stop()
 		select {
@@ -65,7 +69,11 @@ func Run(ctx context.Context, source Source, opt Options) error {
 			err = ErrStalled
 		}
 	}
+	if err == nil {
+		err = ctx.Err()
+	}
 	end(nil)
+	abandon()
 	following.Wait()
 	if c.leave(quitGrace, m.farewell(err)) || errors.Is(err, ErrStalled) {
 		if err = ErrStalled; before != nil {
