@@ -15,6 +15,9 @@ import (
 
 	"opprof/campaign/calibrate"
 	"opprof/campaign/compare"
+	"opprof/campaign/gate"
+	"opprof/campaign/progress"
+	"opprof/campaign/report"
 	"opprof/campaign/roster"
 	"opprof/campaign/runreport"
 	"opprof/cmd/session"
@@ -39,6 +42,8 @@ func TestJSONDocument(t *testing.T) {
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
 		"export_parquet.go", "../campaign/export/parquet.go", "../campaign/export/dataset/dataset.go", "../campaign/compare/server.go", "../campaign/compare/verdict.go",
 		"../campaign/roster/entry.go",
+		"../campaign/progress/progress.go", "../campaign/gate/gate.go", "../campaign/report/report.go", "../campaign/report/input.go", "../campaign/report/pairs.go",
+		"../campaign/report/cost.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -54,6 +59,9 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	d.section("## `runs --once --json`", reflect.TypeFor[roster.Roster]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
+	d.section("## `gate --json`", reflect.TypeFor[gate.Decision]())
+	d.section("## `campaign status --json`", reflect.TypeFor[progress.Campaign]())
+	d.section("## `campaign report --json`", reflect.TypeFor[report.Report]())
 	d.section("## `report --json`", reflect.TypeFor[runreport.Report]())
 	d.section("## `export parquet --json`", reflect.TypeFor[exportReport]())
 	for _, missing := range d.untagged {
