@@ -309,7 +309,7 @@ func TestRealServerOfTwoRanks(t *testing.T) {
 	if why := r.awaitDead(); !strings.Contains(why, "the server ended by itself") {
 		t.Errorf("the reason is %s", why)
 	}
-	r.assertOver("dead", "died unexpectedly")
+	r.assertOver("dead", "one was killed from outside")
 }
 
 // TestRealEngineIsKilled: the server's first process ends in order then, with exit code 0.
@@ -323,7 +323,7 @@ func TestRealEngineIsKilled(t *testing.T) {
 	if why := r.awaitDead(); !strings.Contains(why, "the server ended by itself") {
 		t.Errorf("the reason is %s", why)
 	}
-	r.assertOver("dead", "no process said why")
+	r.assertOver("dead", "one was killed from outside")
 }
 
 // TestRealStartIsStopped: a stop does not wait for the start.
