@@ -137,9 +137,7 @@ func exportRun(ctx context.Context, env *Env, to *dataset.Dataset, r exported, r
 	if err != nil {
 		return exportedRun{}, err
 	}
-	for _, problem := range r.run.Problems {
-		read.Problems = append(read.Problems, problem)
-	}
+	read.Problems = append(read.Problems, r.run.Problems...)
 	if read.BadLines > 0 {
 		env.note(fmt.Errorf("%s: %d lines are no records and were left out of the steps; the first: %s", r.run.ID, read.BadLines, read.FirstBad))
 	}
