@@ -294,13 +294,13 @@ func TestRunsHostileNames(t *testing.T) {
 	s := runsScreen(t, &runsSource{r: r, c: c}, 180, 50, Options{})
 	s.keys("space", "j", "c")
 	for _, got := range []string{s.seen(), s.m.clip()} {
-		if strings.ContainsAny(got, "\x1b\u202e\x9b") {
+		if strings.ContainsAny(got, "\x1b\u202e\u009b") {
 			t.Errorf("%q", got)
 		}
 	}
 	s.keys("esc")
 	lineWidths(t, s.seen(), 180, 50)
-	if strings.ContainsAny(s.seen(), "\u202e\x9b") || s.m.page().keys() != keys.ContextRuns {
+	if strings.ContainsAny(s.seen(), "\u202e\u009b") || s.m.page().keys() != keys.ContextRuns {
 		t.Error("a name reaches the terminal")
 	}
 }

@@ -288,12 +288,20 @@ func TestCoverage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(8, 15))
-			held, naive := 0, 0
+			held, naive, cells, cellsHeld := 0, 0, 0, 0
 			for range rounds {
 				a, b := simulated(rng, c.steps, c.correlation, 1), simulated(rng, c.steps, c.correlation, 1+c.effect)
 				m := newMatch(tallied(a), tallied(b))
 				if holds(m.overall().Equal, 100*c.effect) {
 					held++
+				}
+				for _, r := range m.rows() {
+					if r.Judged {
+						cells++
+						if holds(r.Change, 100*c.effect) {
+							cellsHeld++
+						}
+					}
 				}
 				m.levelA, m.levelB = 0, 0 // what the longer blocks are for
 				if holds(m.overall().Equal, 100*c.effect) {
@@ -301,6 +309,9 @@ func TestCoverage(t *testing.T) {
 				}
 			}
 			t.Logf("held %.3f, %.3f with the shortest blocks", float64(held)/rounds, float64(naive)/rounds)
+			if share := float64(cellsHeld) / float64(cells); cells < 2*rounds || share < c.least || share > 0.985 {
+				t.Errorf("the intervals of %d cells hold it in %.3f", cells, share)
+			}
 			if share := float64(held) / rounds; share < c.least || share > 0.98 {
 				t.Errorf("the interval holds the true difference in %.3f of the rounds", share)
 			}
@@ -378,4 +389,35 @@ func TestBins(t *testing.T) {
 			t.Errorf("%d is in %s, want %s", c.n, got, c.name)
 		}
 	}
+}
+
+// A run of more kinds of steps than are kept says so, and keeps what it has.
+func TestCellsAreBounded(t *testing.T) {
+	tl := newTally(firstShift)
+	for i := range int64(cellsKept + 100) {
+		if got := tl.add(Key{Bucket: i}, i, 1, 1); got != (i < cellsKept) {
+			t.Fatalf("kind %d: taken %t", i, got)
+		}
+	}
+	if tl.add(Key{Bucket: 7}, cellsKept, 1, 1); tl.n != cellsKept+1 {
+		t.Errorf("%d values", tl.n)
+	}
+}
+
+func FuzzParseSpan(f *testing.F) {
+	for _, s := range []string{"", "..", "1..2", "30s..2m", "2026-11-30T12:00:00Z..", "9..3", "1..2s", "-5..", "\x00..\xff", "99999999999999999999.."} {
+		f.Add(s, int64(5))
+	}
+	f.Fuzz(func(t *testing.T, text string, at int64) {
+		s, err := ParseSpan(text)
+		if err != nil {
+			return
+		}
+		if s.String() != text || s.from > s.to {
+			t.Errorf("%q became %+v", text, s)
+		}
+		if s.unit == spanSteps && s.holds(at, 0, 0) != (s.from <= at && at <= s.to) {
+			t.Errorf("%q holds %d: %t", text, at, s.holds(at, 0, 0))
+		}
+	})
 }

@@ -13,6 +13,7 @@ import (
 
 	"opprof/engine/record"
 	"opprof/engine/rundir"
+	"opprof/engine/tail"
 	"opprof/testdata"
 )
 
@@ -266,4 +267,29 @@ func TestHostileNames(t *testing.T) {
 	if !strings.Contains(page.String(), "&lt;script&gt;alert(1)") {
 		t.Error("the page does not show the name")
 	}
+}
+
+// BenchmarkRead sets reading for a comparison beside reading alone.
+func BenchmarkRead(b *testing.B) {
+	data, err := testdata.Recording("h200-tp1")
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := run(b, onlyStream(data))
+	b.Run("compare", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			read(b, r, "")
+		}
+	})
+	b.Run("lines", func(b *testing.B) {
+		b.SetBytes(int64(len(data)))
+		for b.Loop() {
+			t := tail.New(r.ListStreams, tail.Options{PassBytes: passBytes})
+			if _, err := t.Poll(b.Context(), &originSink{seen: map[int]bool{}}); err != nil {
+				b.Fatal(err)
+			}
+			t.Close()
+		}
+	})
 }
