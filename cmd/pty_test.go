@@ -201,12 +201,12 @@ func (x *terminal) ended() int {
 	return x.command.ProcessState.ExitCode()
 }
 
-var shownStep = regexp.MustCompile(`step ([0-9,]+)`)
+var shownStep = regexp.MustCompile(`step ([0-9,]+)|step period .*now ([0-9.,k]+)`)
 
-// stepShown is the step that the header names, as text.
+// stepShown is the step that the second line names, or the newest period where the line has no room for it, as text.
 func stepShown(screen string) string {
 	if m := shownStep.FindStringSubmatch(screen); m != nil {
-		return m[1]
+		return m[1] + m[2]
 	}
 	return ""
 }
