@@ -160,10 +160,16 @@ func (l *launched) awaitDead() string {
 // verified holds that a window's summary names every rank's trace, complete and with all labels.
 func (r *realServer) verified(n, ranks int) {
 	r.t.Helper()
-	text, err := os.ReadFile(filepath.Join(r.dir(), rundir.WindowsName, strconv.Itoa(n), "summary.json"))
-	if err != nil {
-		r.t.Error(err)
-		return
+	path := filepath.Join(r.dir(), rundir.WindowsName, strconv.Itoa(n), "summary.json")
+	text, err := os.ReadFile(path)
+	ticker := time.NewTicker(50 * time.Millisecond) // it is written beside the state that clients see
+	defer ticker.Stop()
+	for begin := time.Now(); err != nil; text, err = os.ReadFile(path) {
+		if time.Since(begin) > time.Minute {
+			r.t.Error(err)
+			return
+		}
+		<-ticker.C
 	}
 	var s supervisor.Summary
 	if err := json.Unmarshal(text, &s); err != nil {
