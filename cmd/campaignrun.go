@@ -269,7 +269,8 @@ func (e *Env) supervisors() runner.Supervisors {
 		Preflight: func(ctx context.Context, s serverconf.Server, dir string) []string {
 			return launch.Preflight(ctx, e.machine(), s, dir).Problems
 		},
-		Start: e.startSupervisor,
-		Reach: e.reachSupervisor,
+		Start:  e.startSupervisor,
+		Reach:  e.reachSupervisor,
+		APIKey: e.Getenv("VLLM_API_KEY"),
 	}
 }

@@ -20,16 +20,31 @@ import (
 	"opprof/engine/supervisor/process"
 )
 
-// NewLoads runs load generators as child processes that inherit environ.
-func NewLoads(environ []string) Loads { return &loads{environ: environ, versions: map[string]string{}} }
+// NewLoads runs load generators as child processes that inherit environ. `vllm bench serve` looks for the server's API key under the name that
+// clients of OpenAI use (vllm/benchmarks/lib/endpoint_request_func.py).
+func NewLoads(environ []string) Loads {
+	var key string
+	for _, e := range environ {
+		if v, ok := strings.CutPrefix(e, "VLLM_API_KEY="); ok {
+			key = v
+		}
+	}
+	if key != "" {
+		environ = append(environ[:len(environ):len(environ)], "OPENAI_API_KEY="+key)
+	}
+	return &loads{environ: environ, versions: map[string]string{}}
+}
 
 type loads struct {
 	environ  []string
 	versions map[string]string // by interpreter; one goroutine asks
 }
 
-// patience is how long a generator that was asked to end may take before it is killed.
-const patience = 5 * time.Second
+// patience is how long a generator that was asked to end may take before it is killed, and its last processes until they are gone.
+const (
+	patience  = 5 * time.Second
+	reapEvery = 20 * time.Millisecond
+)
 
 // Run implements Loads.
 func (l *loads) Run(ctx context.Context, w Work, started func(process.Identity) error) (LoadEnd, error) {
@@ -67,6 +82,18 @@ func end(p *process.Server) {
 	}
 	p.Kill()
 	<-p.Exited()
+	// A process that was killed needs a moment until it is gone.
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	ticker := time.NewTicker(reapEvery)
+	defer ticker.Stop()
+	for len(p.Members()) > 0 {
+		select {
+		case <-limit.C:
+			return
+		case <-ticker.C:
+		}
+	}
 }
 
 // Kill implements Loads.

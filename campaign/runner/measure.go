@@ -63,10 +63,8 @@ func (m *measurement) do(ctx context.Context) error {
 	if err := m.tell(progress.Stopping, nil); err != nil {
 		return err
 	}
-	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer cancel()
-	if _, err := m.Servers.Stop(stopping, m.dir); err != nil {
-		return fmt.Errorf("cannot stop the server of run %s: %w", m.run.ID(), err)
+	if err := m.stop(ctx, filepath.Base(m.dir)); err != nil {
+		return err
 	}
 	m.outcome.TookNS = time.Since(began).Nanoseconds()
 	m.readRun()

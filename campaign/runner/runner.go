@@ -30,6 +30,7 @@ type Config struct {
 	Version string // of opprof
 
 	appended func(event string) // a test's look at every event that is on disk
+	failing  func() error       // a test's full disk
 }
 
 // ErrRunning says that another runner works on the campaign.
@@ -100,6 +101,11 @@ type refusal struct{ error }
 
 // append writes an event and takes it into the history.
 func (r *runner) append(event string, payload any) error {
+	if r.failing != nil {
+		if err := r.failing(); err != nil {
+			return err
+		}
+	}
 	e, err := r.journal.Append(event, payload)
 	if err != nil {
 		return err
@@ -133,15 +139,23 @@ func (r *runner) begin(ctx context.Context) error {
 
 // drop ends what is left of a run that was interrupted.
 func (r *runner) drop(ctx context.Context, run string, a *attempt, why string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
-	defer cancel()
 	if a.load != nil {
 		r.Loads.Kill(*a.load)
 	}
-	if _, err := r.Servers.Stop(ctx, r.path(a.dir)); err != nil {
-		return fmt.Errorf("cannot end what is left of run %s: %w", run, err)
+	if err := r.stop(ctx, a.dir); err != nil {
+		return err
 	}
 	return r.append(eventDropped, droppedEvent{run, a.dir, why})
+}
+
+// stop ends the server of a run, also when ctx has ended.
+func (r *runner) stop(ctx context.Context, dir string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopLimit)
+	defer cancel()
+	if _, err := r.Servers.Stop(ctx, r.path(dir)); err != nil {
+		return fmt.Errorf("cannot end the server of run %s: %w", dir, err)
+	}
+	return nil
 }
 
 func (r *runner) path(dir string) string { return filepath.Join(r.Dir, RunsName, dir) }
@@ -201,8 +215,8 @@ func (r *runner) perform(ctx context.Context, run plan.Run) error {
 	}
 	m := &measurement{runner: r, run: run, server: server, dir: r.path(dir), outcome: Outcome{Void: []string{}, Remarks: []string{}, Metrics: map[string]float64{},
 		Checks: []report.Check{}, Backends: []string{}, After: []Device{}}}
-	if err := m.do(ctx); err != nil {
-		return err
+	if err := m.do(ctx); err != nil { // the journal cannot be written: nobody would know of the server
+		return errors.Join(err, r.stop(ctx, dir))
 	}
 	if ctx.Err() != nil {
 		return r.drop(ctx, run.ID(), r.history.last(run.ID()), "stopped by an order")

@@ -27,6 +27,8 @@ type Supervisors struct {
 	Start func(ctx context.Context, dir string) (*control.Client, error)
 	// Reach finds the supervisor of a run, and starts another where it was killed. The client is nil for a run that has ended.
 	Reach func(ctx context.Context, dir string) (*control.Client, error)
+	// APIKey is what the servers want for requests, "" for nothing.
+	APIKey string
 }
 
 // NewServers makes real servers, each under a supervisor of its own.
@@ -55,6 +57,7 @@ func (s *servers) Start(ctx context.Context, c serverconf.Server, dir string) (S
 		return nil, err
 	}
 	out := &server{client: client, vllm: vllm.NewClient(c.Address())}
+	out.vllm.Authorize(s.APIKey)
 	status, err := out.until(ctx, func(st control.Status) bool {
 		return st.State == control.Ready || st.State == control.Busy || st.State == control.Idle
 	})

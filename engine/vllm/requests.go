@@ -19,6 +19,9 @@ func (c *Client) Complete(ctx context.Context, request []byte) ([]byte, error) {
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	if c.key != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key)
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("no answer to POST %s: %w", path, unwrapURL(err))
