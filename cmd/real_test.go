@@ -315,7 +315,7 @@ func TestRealServerOfTwoRanks(t *testing.T) {
 	if why := r.awaitDead(); !strings.Contains(why, "the server ended by itself") {
 		t.Errorf("the reason is %s", why)
 	}
-	r.assertOver("dead", "one was killed from outside")
+	r.assertOver("dead", "Worker proc VllmWorker-1 died unexpectedly")
 }
 
 // TestRealEngineIsKilled: the server's first process ends in order then, with exit code 0.

@@ -126,12 +126,11 @@ func (s *start) add(nowNS int64, lines []vllm.LogLine) {
 		s.lines++
 		s.startup.Add(s.lines, l)
 		s.causes.add(l)
-		if p := s.startup.Phase(); p.Name != s.phase.Name {
+		p := s.startup.Phase()
+		if p.Name != s.phase.Name && p.Name != vllm.PhaseStopping { // a server that stops has overcome nothing
 			s.causes.passed()
-			s.phase = p
-		} else {
-			s.phase = p
 		}
+		s.phase = p
 	}
 	s.lineNS = nowNS
 }

@@ -59,6 +59,11 @@ func TestCauses(t *testing.T) {
 (Worker_TP0 pid=3) ERROR 11-30 04:00:03 [a.py:1] RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer [127.0.0.1]:1
 (APIServer pid=1) vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue.
 `, "EngineCore: Worker proc VllmWorker-1 died unexpectedly, shutting down executor.; " + silentDeath},
+		{"a worker that was killed under load", `INFO 11-30 04:00:00 [a.py:1] Application startup complete.
+(EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.
+(EngineCore pid=2) INFO 11-30 04:00:03 [a.py:1] [shutdown] Executor: start
+(EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] RuntimeError: cancelled
+`, "EngineCore: Worker proc VllmWorker-1 died unexpectedly, shutting down executor.; " + silentDeath},
 		{"a worker that said why", `(Worker_TP1 pid=4) ERROR 11-30 04:00:03 [a.py:1] torch.OutOfMemoryError: CUDA out of memory.
 (EngineCore pid=2) ERROR 11-30 04:00:03 [a.py:1] Worker proc VllmWorker-1 died unexpectedly, shutting down executor.
 `, "Worker_TP1: torch.OutOfMemoryError: CUDA out of memory."},
