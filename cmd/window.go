@@ -40,7 +40,7 @@ func newWindowArm(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "arm RUN",
 		Short: "Arm a window: now, at a step, every so many steps, after a time, or on an expression",
-		Long: "With --wait it returns when the windows have ended: exit code 0 if all are verified, 3 if not.\n\n" + watchHelp + "\n\n" + runArgument,
+		Long:  "With --wait it returns when the windows have ended: exit code 0 if all are verified, 3 if not.\n\n" + watchHelp + "\n\n" + runArgument,
 		Example: `  opprof window arm RUN --wait
   opprof window arm RUN --every 1000 --count 5
   opprof window arm RUN --when 'kv.usage > 0.9'`,
