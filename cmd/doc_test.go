@@ -78,6 +78,7 @@ var needs = map[string]string{
 	"opprof kernel":    "a list of kernels",
 	"opprof experts":   "routed experts, as the scripts have them",
 	"opprof calibrate": "profiler traces",
+	"opprof campaign":  "a campaign, as the scripts have one",
 	"opprof gate":      "paired results, as the scripts have them",
 	"opprof export":    "other programs, as the scripts have them",
 	"opprof launch":    "a server, as the scripts have one",
