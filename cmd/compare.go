@@ -32,7 +32,7 @@ the same way.
 
 Intervals are 95 %, and their unit is not the step but a block of consecutive steps, as long as it must be for neighbouring blocks not to
 move together. Kinds with too few steps are listed and not judged. Left out and counted are steps while a profiler window was open, steps
-after gaps and restarts, the first ones of a server and those without tokens.
+after gaps and restarts, stalls, the first ones of a server and those without tokens.
 
 A and B are a RUN each, and may be the same one with two spans. A span is FROM..TO of step indices, of times since the first step (30s..2m)
 or of times of day (2026-11-30T12:00:00Z..); either end may be left out. ` + runArgument,

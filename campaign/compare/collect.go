@@ -159,13 +159,15 @@ func (c *collector) settle(t *track, eager bool) {
 	r.lastNS = max(r.lastNS, p.timeNS)
 }
 
-// finish counts the steps that nothing stands behind.
+// finish counts the steps that nothing stands behind, and parts stalls from steps.
 func (c *collector) finish() {
 	for _, s := range c.streams {
 		for _, t := range s.tracks {
 			c.settle(t, false)
 		}
 	}
+	c.r.steps.settle()
+	c.r.excluded.Stalls, c.r.excluded.StalledNS = c.r.steps.stalls, c.r.steps.stalledN
 }
 
 // mark takes a marker of the profiler. A start that failed opens nothing.

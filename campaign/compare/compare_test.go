@@ -29,6 +29,7 @@ func tallied(values []value) *tally {
 	for i, v := range values {
 		t.add(v.key, int64(i), v.ns, v.tokens)
 	}
+	t.settle()
 	return t
 }
 
@@ -389,6 +390,33 @@ func TestBins(t *testing.T) {
 			t.Errorf("%d is in %s, want %s", c.n, got, c.name)
 		}
 	}
+}
+
+// What is large for its kind is a stall, wherever it stands; what is usual, or happens often, is none.
+func TestStalls(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		usual := rapid.SampledFrom([]int64{1e6, 4e7, 6e7, 9e8}).Draw(t, "usual")
+		n, stalls := rapid.IntRange(3, 400).Draw(t, "steps"), rapid.IntRange(0, 2).Draw(t, "stalls")
+		large := usual * rapid.SampledFrom([]int64{9, 12}).Draw(t, "factor")
+		values := make([]value, n)
+		for i := range values {
+			values[i] = value{keyN(1), usual, 1}
+		}
+		for i := range min(stalls, n/3) {
+			values[i].ns = large
+		}
+		tl := tallied(rapid.Permutation(values).Draw(t, "order"))
+		var want int64
+		if large >= stallNS && large > stallFactor*usual {
+			want = int64(min(stalls, n/3))
+		}
+		if usual >= stallNS && n > stallsKept {
+			want = 0
+		}
+		if tl.stalls != want || tl.n+tl.stalls != int64(n) || tl.sum+tl.stalledN != int64(n)*usual+int64(min(stalls, n/3))*(large-usual) {
+			t.Fatalf("%d stalls, %d values, want %d of %d", tl.stalls, tl.n, want, n)
+		}
+	})
 }
 
 // A run of more kinds of steps than are kept says so, and keeps what it has.

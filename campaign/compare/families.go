@@ -35,6 +35,7 @@ func tallyFamily(samples []calibrate.Sample, f int) *tally {
 		}
 		t.add(keyOfSample(&s.Composition), int64(s.Window), int64(ns), int64(s.Tokens))
 	}
+	t.settle()
 	return t
 }
 

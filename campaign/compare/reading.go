@@ -35,6 +35,8 @@ type Excluded struct {
 	Empty     int64 `json:"steps_without_tokens"` // they run nothing
 	Unknown   int64 `json:"unknown_period_steps"` // after a gap, a drop or a restart, or where the clocks contradict each other
 	Perturbed int64 `json:"perturbed_steps"`      // a profiler window was open, or its traces were being written
+	Stalls    int64 `json:"stalled_steps"`        // 0.5 s or more, and over 10 times the median of their kind
+	StalledNS int64 `json:"stalled_ns"`           // time in them
 	Crowded   int64 `json:"crowded_steps"`        // of kinds beyond the number that is kept
 	BadLines  int64 `json:"bad_lines"`
 	Torn      int64 `json:"torn_tails"` // last lines that are cut off

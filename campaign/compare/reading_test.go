@@ -215,7 +215,7 @@ func rapidRead(t *rapid.T, r *rundir.Run, s Span) *Reading {
 
 func (r *Reading) seen() int64 {
 	e := &r.excluded
-	return r.steps.n + e.Outside + e.First + e.Empty + e.Unknown + e.Perturbed + e.Crowded
+	return r.steps.n + e.Outside + e.First + e.Empty + e.Unknown + e.Perturbed + e.Crowded + e.Stalls
 }
 
 // A rotated stream, and the engines of a data-parallel server, are one run.

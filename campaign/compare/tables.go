@@ -95,6 +95,11 @@ func (c *Comparison) sidesTable() Table {
 	both("blocks (the independent unit)", func(s *Side) string { return fmt.Sprintf("%d of %s steps", s.Blocks, unit.Count(s.BlockSteps)) })
 	count("left out: outside of the span", func(s *Side) int64 { return s.Excluded.Outside })
 	count("left out: a window was open", func(s *Side) int64 { return s.Excluded.Perturbed })
+	count("left out: stalls", func(s *Side) int64 { return s.Excluded.Stalls })
+	if c.A.Excluded.Stalls+c.B.Excluded.Stalls > 0 {
+		both("  time in them", func(s *Side) string { return unit.Duration(s.Excluded.StalledNS) })
+		t.note("a stall is a step of %s or more that took over %d times the median of its kind", unit.Duration(stallNS), stallFactor)
+	}
 	count("left out: after gaps and restarts", func(s *Side) int64 { return s.Excluded.Unknown })
 	count("left out: first steps of a server", func(s *Side) int64 { return s.Excluded.First })
 	count("left out: without tokens", func(s *Side) int64 { return s.Excluded.Empty })

@@ -14,6 +14,11 @@ const (
 	firstShift = 4
 	// cellsKept bounds the cells of a run. A real one has some hundreds.
 	cellsKept = 4096
+	// stallNS and stallFactor say what a stall is: a value so large, and so many times the median of its cell.
+	stallNS     = store.StallNS
+	stallFactor = 10
+	// stallsKept is how many such values of a cell wait until its median is known. A cell with more of them runs that way.
+	stallsKept = 256
 )
 
 // tally holds, per cell and block, how many values there were and their sum: all that means and their spread between blocks need. Sums are
@@ -24,6 +29,9 @@ type tally struct {
 	n     int64
 	sum   int64
 	last  *cell
+
+	stalls   int64 // values that are stalls: they are in no cell
+	stalledN int64 // their sum
 }
 
 type cell struct {
@@ -33,7 +41,12 @@ type cell struct {
 	tokens int64 // of all its steps
 	sketch store.Sketch
 	blocks []block // by index
+	late   []late  // large values that may be stalls, until settle
+	slow   bool    // there were too many of them to be stalls
 }
+
+// late is a large value that waits.
+type late struct{ place, value, tokens int64 }
 
 type block struct {
 	index int32
@@ -60,14 +73,51 @@ func (t *tally) add(k Key, place, value, tokens int64) bool {
 	for place>>t.shift >= blocksKept {
 		t.widen()
 	}
+	c.sketch.Add(value)
+	if value >= stallNS && !c.slow {
+		c.late = append(c.late, late{place, value, tokens})
+		if len(c.late) > stallsKept {
+			c.slow = true
+			t.release(c)
+		}
+		return true
+	}
+	t.count(c, place, value, tokens)
+	return true
+}
+
+func (t *tally) count(c *cell, place, value, tokens int64) {
 	t.n++
 	t.sum += value
 	c.n++
 	c.sum += value
 	c.tokens += tokens
-	c.sketch.Add(value)
 	c.at(int32(place>>t.shift), value)
-	return true
+}
+
+// release counts the large values of a cell that are none of its stalls.
+func (t *tally) release(c *cell) {
+	limit := stallFactor * c.median()
+	for _, l := range c.late {
+		if l.value > limit && !c.slow {
+			t.stalls++
+			t.stalledN += l.value
+			continue
+		}
+		t.count(c, l.place, l.value, l.tokens)
+	}
+	c.late = nil
+}
+
+// settle parts stalls from values, when all are there: no order of them changes which are which. A cell of nothing but stalls goes.
+func (t *tally) settle() {
+	for k, c := range t.cells {
+		t.release(c)
+		if c.n == 0 {
+			delete(t.cells, k)
+		}
+	}
+	t.last = nil
 }
 
 func (c *cell) at(index int32, value int64) {

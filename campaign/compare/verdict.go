@@ -89,6 +89,10 @@ func (c *Comparison) remarks() []string {
 	if c.A.Steps > 0 && c.B.Steps > 0 {
 		out = append(out, "the interval is about these two recordings: how much two runs of the same server differ is for a campaign of pairs to tell")
 	}
+	if c.A.Excluded.stalled(c.A.TotalNS) || c.B.Excluded.stalled(c.B.TotalNS) {
+		out = append(out, fmt.Sprintf("stalls are left out: %s of A in %s, %s of B in %s", unit.Count(c.A.Excluded.Stalls), unit.Duration(c.A.Excluded.StalledNS),
+			unit.Count(c.B.Excluded.Stalls), unit.Duration(c.B.Excluded.StalledNS)))
+	}
 	for _, s := range []struct {
 		name string
 		side *Side
@@ -102,3 +106,6 @@ func (c *Comparison) remarks() []string {
 	}
 	return out
 }
+
+// stalled reports whether stalls take more than a hundredth of the time.
+func (e *Excluded) stalled(totalNS int64) bool { return e.StalledNS > totalNS/100 }

@@ -37,6 +37,6 @@ func ComparisonDefinitions() []Definition {
 		def("*", "", "Bonferroni, 5 %", "The difference would stand out among as many kinds as are judged. Of the others one in twenty lies beyond its interval by chance."),
 		def("too few", "steps, blocks", "steps of a kind", "Kinds with fewer than 20 steps, or steps in fewer than 5 blocks, on either side are listed and not judged; nor are kinds whose steps hold over 10 % more tokens on one side."),
 		def("distance", "0 to 1", "total variation of the mixes", "0 when both have the same mix of steps, 1 when they have no kind in common. Above 0.7, or with less than half of either run's time in kinds that both have, the workloads differ too much to compare."),
-		def("left out", "steps", "profile lines, step_index", "Steps while a profiler window was open, after gaps and restarts, the first ones of a server, those without tokens, and those outside of the span."),
+		def("left out", "steps", "profile lines, step_index", "Steps while a profiler window was open, after gaps and restarts, the first ones of a server, those without tokens, those outside of the span, and stalls: steps of 0.5 s or more that took over 10 times the median of their kind."),
 	}
 }
