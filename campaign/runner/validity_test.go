@@ -154,6 +154,9 @@ func TestUntilEndsAfterTheLastPairThatFits(t *testing.T) {
 			if c.pairs < 6 && (s.State != progress.Paused || !strings.Contains(s.Reason, fmt.Sprintf("pair %d", c.pairs+1)) || s.Verdict != gate.Undecided) {
 				t.Errorf("until %s: %s, %s, %s", c.until, s.State, s.Reason, s.Verdict)
 			}
+			if r, err := Report(cfg.Dir); err != nil || r.Left != 6-c.pairs || c.pairs < 6 && r.Verdict != gate.Undecided {
+				t.Errorf("until %s: %d pairs are left, the report says %s (%v)", c.until, r.Left, r.Verdict, err)
+			}
 			cfg.Until = time.Time{}
 			w.must(cfg)
 			if s := stand(t, cfg.Dir); s.State != progress.Finished || len(w.starts) != 12 {
