@@ -74,7 +74,7 @@ func input(dir string, p *plan.Plan, h *history, take func(pairKey) bool) *repor
 
 func reportRun(dir string, r plan.Run, a *attempt, p *plan.Plan) report.Run {
 	o := a.outcome
-	out := report.Run{Run: r, Void: strings.Join(o.Void, "; "), Layer1: o.Layer1, CPU: o.CPU, Checks: o.Checks, Machine: reportMachine(o.Machine)}
+	out := report.Run{Run: r, Void: strings.Join(o.Void, "; "), Layer1: o.Layer1, CPU: o.CPU, Checks: o.Checks, Machine: reportMachine(o.Machine, o.After)}
 	if o.Cache.End != nil {
 		out.Cache = &report.Cache{Queries: o.Cache.End.Queries, Hits: o.Cache.End.Hits}
 	}
@@ -88,6 +88,10 @@ func reportRun(dir string, r plan.Run, a *attempt, p *plan.Plan) report.Run {
 }
 
 func readResult(path, format string) (*bench.Result, error) {
+	path, err := bench.Find(path)
+	if err != nil {
+		return nil, err
+	}
 	f, err := regular.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read results: %w", err)
@@ -99,13 +103,17 @@ func readResult(path, format string) (*bench.Result, error) {
 	return all[len(all)-1], nil
 }
 
-func reportMachine(m Machine) *report.Machine {
+// reportMachine is where a run took place. Before a load the clocks are those of an idle device: what they were when it had ended is told.
+func reportMachine(m Machine, after []Device) *report.Machine {
 	if m.Host == "" {
 		return nil
 	}
+	if len(after) == 0 {
+		after = m.Devices
+	}
 	out := &report.Machine{Name: m.Host, Driver: m.Driver, GPU: deviceNames(m.Devices)}
 	var clocks []string
-	for _, d := range m.Devices {
+	for _, d := range after {
 		if d.SMMHz != nil {
 			clocks = append(clocks, fmt.Sprintf("%.0f MHz", *d.SMMHz))
 		}

@@ -105,9 +105,13 @@ func (l *loads) Kill(id process.Identity) {
 
 // Open implements Loads.
 func (l *loads) Open(path string) (io.ReadCloser, time.Time, error) {
+	path, err := bench.Find(path)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
 	f, err := regular.Open(path)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("the load generator left no results: %w", err)
+		return nil, time.Time{}, fmt.Errorf("cannot read results: %w", err)
 	}
 	st, err := f.Stat()
 	if err != nil {
