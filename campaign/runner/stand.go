@@ -92,8 +92,11 @@ func (s *stander) state(c *progress.Campaign) {
 
 // cooling is the run after which the runner waits.
 func (s *stander) cooling() (string, *attempt) {
+	if _, open := s.history.open(); open != nil || !s.alive {
+		return "", nil
+	}
 	id, _ := s.history.newest()
-	if a := s.history.last(id); s.alive && a != nil && a.state == progress.Cooling {
+	if a := s.history.last(id); a != nil && a.state == progress.Cooling {
 		return id, a
 	}
 	return "", nil
@@ -172,6 +175,9 @@ func (s *stander) run(r plan.Run) progress.Run {
 		out.Reason = a.dropped
 	case a.outcome != nil:
 		s.ended(&out, a)
+		if id, _ := s.cooling(); id == out.ID {
+			out.State = progress.Cooling
+		}
 	case s.alive:
 		out.State = a.state
 		if a.state == progress.Starting {
@@ -185,9 +191,6 @@ func (s *stander) run(r plan.Run) progress.Run {
 
 func (s *stander) ended(out *progress.Run, a *attempt) {
 	out.State, out.EndedNS = progress.Done, &a.endedNS
-	if a.state == progress.Cooling && s.alive {
-		out.State = progress.Cooling
-	}
 	if len(a.outcome.Void) > 0 {
 		out.State, out.Reason = progress.Failed, a.outcome.Void[0]
 	}

@@ -33,6 +33,13 @@ func TestStandingWhileARunnerWorks(t *testing.T) {
 			if s.Current != nil {
 				states = append(states, strings.TrimPrefix(s.Current.ID, "tp1-default-a-")+" "+s.Current.State)
 			}
+			if event == eventStarted {
+				for _, r := range s.Cells[0].Runs {
+					if r.State == progress.Cooling {
+						t.Errorf("%s is cooling while %s starts", r.ID, s.Current.ID)
+					}
+				}
+			}
 			if s.LeftNS != nil && event == eventDone {
 				if now := time.Duration(*s.LeftNS); now >= left {
 					t.Errorf("%s left after a run, %s before it", now, left)
