@@ -34,6 +34,10 @@ const (
 // String names what is unusual about the neighbours; "" for none.
 func (b beside) String() string {
 	var parts []string
+	if b&(eagerBefore|eagerAfter) == eagerBefore|eagerAfter {
+		b &^= eagerBefore | eagerAfter
+		parts = append(parts, "eager both")
+	}
 	for i, name := range []string{"eager before", "eager after", "idle before"} {
 		if b&(1<<i) != 0 {
 			parts = append(parts, name)
@@ -114,7 +118,7 @@ type Kind struct {
 	Decode  string `json:"decode"`        // requests
 	Prefill string `json:"prefill"`       // tokens
 	Context string `json:"context"`       // bin of the median context length, by its upper edge in tokens; "-" when not known
-	Beside  string `json:"beside"`        // neighbours that move time to or from it: eager before, eager after, idle before; "" for none
+	Beside  string `json:"beside"`        // neighbours that move time to or from it: eager before, eager after, eager both, idle before; "" for none
 }
 
 // Kind names the key.

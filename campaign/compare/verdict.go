@@ -90,8 +90,7 @@ func (c *Comparison) remarks() []string {
 		out = append(out, "the interval is about these two recordings: how much two runs of the same server differ is for a campaign of pairs to tell")
 	}
 	if c.A.Excluded.stalled(c.A.TotalNS) || c.B.Excluded.stalled(c.B.TotalNS) {
-		out = append(out, fmt.Sprintf("stalls are left out: %s of A in %s, %s of B in %s", unit.Count(c.A.Excluded.Stalls), unit.Duration(c.A.Excluded.StalledNS),
-			unit.Count(c.B.Excluded.Stalls), unit.Duration(c.B.Excluded.StalledNS)))
+		out = append(out, "stalls are left out: "+c.A.Excluded.stalls()+" of A, "+c.B.Excluded.stalls()+" of B")
 	}
 	for _, s := range []struct {
 		name string
@@ -105,6 +104,13 @@ func (c *Comparison) remarks() []string {
 		out = append(out, fmt.Sprintf("%s of the weight is in kinds whose steps hold over %d %% more tokens on one side", unit.Percent(c.Support.Uneven), UnevenPct))
 	}
 	return out
+}
+
+func (e *Excluded) stalls() string {
+	if e.Stalls == 0 {
+		return "none"
+	}
+	return unit.Count(e.Stalls) + " with " + unit.Duration(e.StalledNS)
 }
 
 // stalled reports whether stalls take more than a hundredth of the time.

@@ -29,7 +29,7 @@ func ComparisonDefinitions() []Definition {
 	}
 	return []Definition{
 		def("kind of steps", "", "cudagraph, decode_batch_size, prefill_tokens, context_length_hist", "Steps are compared with steps of the same CUDA-graph mode and bucket, and of one bin of decode requests, prefill tokens and median context length of the requests. Bins of counts are 0, 1, 2, 3-4, 5-8 and so on."),
-		def("beside", "", "the steps before and behind", "eager before, eager after: the neighbour ran without a CUDA graph. With two batches in flight its long launch moves time between the two. idle before: the step before held nothing."),
+		def("beside", "", "the steps before and behind", "eager before, after, both: the neighbour ran without a CUDA graph. With two batches in flight its long launch moves time between the two. idle before: the step before held nothing."),
 		def("at equal composition", "ms, %", "step periods by kind", "Mean step period over the kinds that both have, weighted by the smaller of the two shares of steps that a kind has: what is left of the difference when both do the same work."),
 		def("as they are", "ms, %", "step periods", "The plain means. Their difference is split, to the nanosecond, into what steps of the same kind took longer (speed), what the mix of the kinds that both have makes, and what kinds of one side make."),
 		def("interval", "%", "blocks of consecutive steps", "95 % interval of the ratio of the means. Its unit is not the step but a block of consecutive steps, as long as it must be for neighbouring blocks not to move together; kernel times have the profiler window for a unit. It is about the two recordings: how much two runs of one server differ is for a campaign to tell."),
