@@ -45,7 +45,7 @@ const runsBegan = int64(1_796_003_492) * int64(time.Second)
 
 func aRun(id, state string, tp int64, minutes, steps, tokens, p95US, drops, windows int64) roster.Entry {
 	e := roster.Entry{ID: id, Path: "/runs/" + id, State: state, Verdict: roster.Whole, Problems: []string{}}
-	e.Model, e.TP, e.Windows, e.VLLM, e.GraphMode, e.Bytes = "Qwen3-30B-A3B", known(tp), windows, "0.24.0", "FULL_AND_PIECEWISE", steps*980
+	e.Model, e.TP, e.Windows, e.VLLM, e.GraphMode, e.Bytes = "Qwen3-30B-A3B", known(tp), known(windows), "0.24.0", "FULL_AND_PIECEWISE", steps*980
 	e.Steps, e.PrefillTokens, e.DecodeTokens, e.Dropped = known(steps), known(tokens*3/4), known(tokens/4), known(drops)
 	e.FirstNS, e.DurationNS, e.P50NS, e.P95NS = known(runsBegan-minutes*int64(time.Hour)), known(minutes*int64(time.Minute)), known(p95US*800), known(p95US*1000)
 	return e
@@ -56,7 +56,7 @@ func someRuns() *roster.Roster {
 	live := aRun("20261130-Qwen3-30B-A3B-tp1-9c1e", "ready", 1, 12, 8_412, 1_204_112, 22_710, 0, 1)
 	live.Live, live.Verdict = true, ""
 	day := aRun("20261128-Qwen3-30B-A3B-tp4-77aa", roster.Finished, 4, 1440, 43_200_000, 5_912_000_000, 9_120, 0, 12)
-	day.Sampled, day.Dropped, day.Verdict = true, nil, ""
+	day.Sampled, day.Dropped, day.Windows, day.Verdict = true, nil, nil, ""
 	cut := aRun("20261127-Qwen3-30B-A3B-tp2-0b0b", roster.CutOff, 2, 3, 7_083, 1_310_000, 15_700, 214, 7)
 	of := aRun("tp1-default-steady-p001-1-off", roster.Finished, 1, 4, 6_018, 1_160_000, 22_690, 0, 0)
 	of.Campaign, of.Verdict = "h20-overhead", "void"

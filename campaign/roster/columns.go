@@ -47,7 +47,7 @@ func Columns() []Column {
 		number("dropped", "drops", "records that the server dropped", true, 35, func(e *Entry) *int64 { return e.Dropped }, unit.Count),
 		number("gaps", "gaps", "jumps of the step index that no drop explains, restarts too", false, 10, func(e *Entry) *int64 { return e.Gaps }, unit.Count),
 		number("bad", "bad lines", "lines that could not be read", false, 10, func(e *Entry) *int64 { return e.BadLines }, unit.Count),
-		number("windows", "windows", "profiler windows", true, 30, func(e *Entry) *int64 { return knownWindows(e) }, unit.Count),
+		number("windows", "windows", "profiler windows", true, 30, func(e *Entry) *int64 { return e.Windows }, unit.Count),
 		number("size", "size", "of its Layer-1 streams on disk", false, 10, func(e *Entry) *int64 { return knownBytes(e) }, unit.Bytes),
 		words("verdict", "verdict", "of a campaign's run counted, void or failed as its runner judged it; of others whole with every record up to the footer, incomplete where records were dropped, are missing or cannot be read, broken without a step", true, 48, func(e *Entry) string { return e.Verdict }),
 		words("graphs", "graphs", "configured CUDA-graph mode", false, 10, func(e *Entry) string { return e.GraphMode }),
@@ -93,13 +93,6 @@ func date(ns *int64, zone *time.Location) string {
 		return unit.Unknown
 	}
 	return time.Unix(0, *ns).In(zone).Format("2006-01-02 15:04")
-}
-
-func knownWindows(e *Entry) *int64 {
-	if e.Pending {
-		return nil
-	}
-	return &e.Windows
 }
 
 func knownBytes(e *Entry) *int64 {

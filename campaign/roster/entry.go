@@ -56,7 +56,7 @@ type Figures struct {
 	Dropped       *int64   `json:"dropped"`
 	Gaps          *int64   `json:"gaps"`
 	BadLines      *int64   `json:"bad_lines"`
-	Windows       int64    `json:"windows"`
+	Windows       *int64   `json:"windows"` // profiler windows
 	Sampled       bool     `json:"sampled"` // sums and percentiles are estimates from samples of a long stream
 	Ended         bool     `json:"ended"`   // every engine has written its footer
 	Unread        []string `json:"unread"`  // streams that could not be read, and why
@@ -81,7 +81,10 @@ func (f *Figures) manifest(m *rundir.Manifest) {
 	if m == nil {
 		return
 	}
-	f.Model, f.VLLM, f.Windows = m.Model.Name, m.Versions["vllm"], int64(len(m.Windows))
+	f.Model, f.VLLM = m.Model.Name, m.Versions["vllm"]
+	if n := int64(len(m.Windows)); n > 0 {
+		f.Windows = &n
+	}
 	if m.Parallel.TP > 0 {
 		f.TP = &m.Parallel.TP
 	}

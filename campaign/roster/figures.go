@@ -269,13 +269,16 @@ func (s *lines) Restart(stream int, _ string) {
 
 // figures is what was gathered.
 func (g *gathering) figures() *Figures {
-	f := &Figures{Engines: int64(len(g.engines)), Windows: g.windows, Sampled: g.sampled, Unread: g.unread, Ended: len(g.engines) > 0, ErrorPct: store.SketchErrorPct}
+	f := &Figures{Engines: int64(len(g.engines)), Sampled: g.sampled, Unread: g.unread, Ended: len(g.engines) > 0, ErrorPct: store.SketchErrorPct}
 	for _, footer := range g.engines {
 		f.Ended = f.Ended && footer
 	}
 	if h := g.header; h != nil {
 		f.Model, f.VLLM, f.GraphMode = h.Model, h.VLLMVersion, h.GraphMode
 		f.TP, f.DP = positive(h.TensorParallel), positive(h.DataParallel)
+	}
+	if !g.sampled {
+		f.Windows = &g.windows
 	}
 	c := &g.rollup.Counts
 	f.Steps = &c.Steps
@@ -323,5 +326,7 @@ func (f *Figures) overlay(m *rundir.Manifest) {
 	if f.DP == nil {
 		f.DP = o.DP
 	}
-	f.GPU, f.Windows = o.GPU, max(f.Windows, o.Windows)
+	if f.GPU = o.GPU; o.Windows != nil && (f.Windows == nil || *o.Windows > *f.Windows) {
+		f.Windows = o.Windows
+	}
 }

@@ -136,7 +136,7 @@ func TestOtherForms(t *testing.T) {
 	want := got["plain"]
 	for _, name := range []string{"gzip", "parts"} {
 		e := got[name]
-		if *e.Steps != *want.Steps || *e.P95NS != *want.P95NS || *e.DecodeTokens != *want.DecodeTokens || e.Windows != want.Windows || e.State != Finished {
+		if *e.Steps != *want.Steps || *e.P95NS != *want.P95NS || *e.DecodeTokens != *want.DecodeTokens || *e.Windows != *want.Windows || e.State != Finished {
 			t.Errorf("%s: %+v, want %+v", name, e, want)
 		}
 	}
@@ -318,5 +318,34 @@ func TestFilter(t *testing.T) {
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("%q shows %q, want %q", filter, s, want)
 		}
+	}
+}
+
+// A long stream without an index is sampled: what is estimated says so, what cannot be estimated is not known, and an index makes it exact.
+func TestLongRunsAreSampled(t *testing.T) {
+	root := t.TempDir()
+	data := recording(t, "h200-tp1")
+	put(t, root, "a", streamName, data)
+	path := filepath.Join(root, "a", rundir.Layer1Name, streamName)
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	g := &gathering{engines: map[string]bool{}}
+	if err := g.sample(t.Context(), f, path, int64(len(data))); err != nil {
+		t.Fatal(err)
+	}
+	e := Entry{ID: "a"}
+	e.complete(g.figures(), Standing{})
+	exact := once(t, Options{Root: root}).Runs[0]
+	if !e.Sampled || e.Windows != nil || e.Dropped != nil || e.Verdict != "" || *exact.Windows != 7 {
+		t.Errorf("%+v", e)
+	}
+	if off := float64(*e.Steps) / float64(*exact.Steps); off < 0.95 || off > 1.05 {
+		t.Errorf("%d steps are estimated, there are %d", *e.Steps, *exact.Steps)
+	}
+	if got := column("steps").Text(&e, time.UTC); !strings.HasPrefix(got, "~") {
+		t.Errorf("an estimate is shown as %s", got)
 	}
 }
