@@ -66,8 +66,8 @@ func (h *history) versions() string {
 			continue
 		}
 		for name, v := range a.outcome.Versions {
-			if name != "opprof" && !slices.Contains(said[name], v) {
-				said[name] = append(said[name], v)
+			if name != "opprof" {
+				said[name] = another(said[name], v)
 			}
 		}
 	}
@@ -76,6 +76,20 @@ func (h *history) versions() string {
 		parts = append(parts, name+" "+strings.Join(said[name], " and "))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// another adds a version that was not said yet. A recorder names the public version, 0.24.0, of what the installation calls 0.24.0+cpu.
+func another(said []string, v string) []string {
+	for i, old := range said {
+		switch {
+		case old == v, strings.HasPrefix(old, v+"+"):
+			return said
+		case strings.HasPrefix(v, old+"+"):
+			said[i] = v
+			return said
+		}
+	}
+	return append(said, v)
 }
 
 // facts tells what a machine is.

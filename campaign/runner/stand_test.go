@@ -196,6 +196,22 @@ func TestCoverageOfWholeCampaigns(t *testing.T) {
 	}
 }
 
+func TestVersionsThatWereSaid(t *testing.T) {
+	for want, said := range map[string][]string{
+		"0.24.0+cpu":              {"0.24.0+cpu", "0.24.0", "0.24.0+cpu"},
+		"0.24.0+cu130":            {"0.24.0", "0.24.0+cu130"},
+		"0.24.0 0.24.01 0.24.0.1": {"0.24.0", "0.24.01", "0.24.0.1", "0.24.0"},
+	} {
+		var got []string
+		for _, v := range said {
+			got = another(got, v)
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%v: %s", said, text)
+		}
+	}
+}
+
 // FuzzJournal: whatever stands in a journal, reading it ends in a standing or an error.
 func FuzzJournal(f *testing.F) {
 	dir := f.TempDir()
