@@ -3,11 +3,13 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
@@ -26,6 +28,7 @@ const (
 // Query is a compiled expression. It is not safe for concurrent use: Clone it for another goroutine.
 type Query struct {
 	text    string
+	plain   condition // nil where it needs the machine
 	program *vm.Program
 	machine vm.VM
 	env     *environment
@@ -43,11 +46,38 @@ func Compile(text string) (*Query, error) {
 		return nil, fmt.Errorf("the expression is empty: for example decode_batch_size >= 32 && prefill_tokens == 0")
 	}
 	program, err := expr.Compile(text, expr.Env(&environment{}), expr.AsBool(), expr.DisableAllBuiltins(), expr.MaxNodes(500),
-		expr.EnableBuiltin("abs"), expr.EnableBuiltin("min"), expr.EnableBuiltin("max"), expr.EnableBuiltin("sum"))
+		expr.EnableBuiltin("abs"), expr.EnableBuiltin("min"), expr.EnableBuiltin("max"), expr.EnableBuiltin("sum"),
+		expr.Function(knownName, known), expr.Patch(knower{}))
 	if err != nil {
 		return nil, explain(text, err)
 	}
-	return &Query{text: text, program: program, env: &environment{}}, nil
+	return &Query{text: text, plain: plainOf(text), program: program, env: &environment{}}, nil
+}
+
+// knownName is the function that stands around a field that may be unknown. The name cannot be typed by accident.
+const knownName = "__known"
+
+var errUnknown = errors.New("the step does not tell")
+
+// known ends a run with an error where a value is unknown. Without it, comparing for equality would find nil unequal to everything, and a step
+// that lacks the field would match.
+func known(values ...any) (any, error) {
+	if len(values) != 1 || values[0] == nil {
+		return nil, errUnknown
+	}
+	return values[0], nil
+}
+
+// knower puts known around the fields that may be unknown.
+type knower struct{}
+
+// Visit implements ast.Visitor.
+func (knower) Visit(n *ast.Node) {
+	name := nameOf(*n)
+	if name == "" || !slices.ContainsFunc(Fields(), func(f Field) bool { return f.May && f.Name == name }) {
+		return
+	}
+	ast.Patch(n, &ast.CallNode{Callee: &ast.IdentifierNode{Value: knownName}, Arguments: []ast.Node{*n}})
 }
 
 // explain turns a compiler's error into a sentence with the column, and names the nearest field for a misspelled one.
@@ -94,10 +124,20 @@ func likeness(a, b string) int {
 func (q *Query) String() string { return q.text }
 
 // Clone is the same query for another goroutine.
-func (q *Query) Clone() *Query { return &Query{text: q.text, program: q.program, env: &environment{}} }
+func (q *Query) Clone() *Query {
+	return &Query{text: q.text, plain: q.plain, program: q.program, env: &environment{}}
+}
 
 // Ask answers for one step. periodNS is its step period, nil when unknown.
 func (q *Query) Ask(s *record.Step, periodNS *int64) Answer {
+	if q.plain != nil {
+		return q.plain.ask(s, periodNS)
+	}
+	return q.run(s, periodNS)
+}
+
+// run asks the machine.
+func (q *Query) run(s *record.Step, periodNS *int64) Answer {
 	q.env.set(s, periodNS)
 	out, err := q.machine.Run(q.program, q.env)
 	if err != nil {
