@@ -59,7 +59,7 @@ func Load(ctx context.Context, in Input) (*Capture, error) {
 		all = append(all, f.breakdown)
 		c.Paths[f.breakdown] = in.Traces[i]
 	}
-	groups := join.Groups(all)
+	groups := join.Groups(all, ranksOf(in.Streams))
 	steps, err := collect(ctx, in.Streams, groups)
 	if err != nil {
 		return nil, err

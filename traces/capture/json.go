@@ -110,7 +110,7 @@ type IterationReport struct {
 	NonCollectiveNS    *int64                `json:"noncollective_path_ns"`
 	SpreadNS           *int64                `json:"spread_ns"`
 	CollectiveWaitNS   *int64                `json:"collective_wait_ns"` // null where ranks are missing
-	CollectiveWaitBy   string                `json:"collective_wait_by"` // clocks, difference or ""
+	CollectiveWaitBy   string                `json:"collective_wait_by"` // clocks, ends, difference or ""
 	OverlapNS          *int64                `json:"overlap_ns"`
 	StepIndex          *int64                `json:"step_index"`
 	GraphMode          *string               `json:"graph_mode"`

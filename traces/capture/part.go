@@ -34,7 +34,7 @@ func Read(ctx context.Context, path string, rules *family.Rules, taxonomy rank.T
 
 // Join groups breakdowns into windows, by time, and ties them to the steps of the streams.
 func Join(ctx context.Context, streams []string, all []*rank.Breakdown) ([]join.Window, error) {
-	groups := join.Groups(all)
+	groups := join.Groups(all, ranksOf(streams))
 	steps, err := collect(ctx, streams, groups)
 	if err != nil {
 		return nil, err

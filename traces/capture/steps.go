@@ -67,6 +67,40 @@ func collect(ctx context.Context, streams []string, groups []join.Group) (*stepS
 	return set, nil
 }
 
+// headLines is how many lines of a stream are looked at for its header.
+const headLines = 8
+
+// ranksOf is how many ranks each engine has, by the headers of the streams; 0 where they do not tell, or not all the same.
+func ranksOf(streams []string) int64 {
+	var ranks int64
+	for _, path := range streams {
+		n := ranksIn(path)
+		if ranks != 0 && n != 0 && n != ranks {
+			return 0
+		}
+		ranks = cmp.Or(ranks, n)
+	}
+	return ranks
+}
+
+func ranksIn(path string) int64 {
+	in, closeIn, err := open(path)
+	if err != nil {
+		return 0
+	}
+	defer closeIn()
+	r := record.NewReader(in, path)
+	for n := 0; n < headLines && r.Scan(); n++ {
+		if l := r.Line(); l.Kind == record.KindHeader && l.Header.TensorParallel > 0 && l.Header.TensorParallel <= mostRanks {
+			return l.Header.TensorParallel * max(1, min(l.Header.PipelineParallel, mostRanks))
+		}
+	}
+	return 0
+}
+
+// mostRanks bounds what a damaged header can make us wait for.
+const mostRanks = 1 << 10
+
 // read adds a stream. Damage in it loses the damaged lines only; a stream that cannot be opened is left out, since the traces can still
 // be shown.
 func (s *stepSet) read(ctx context.Context, path string, around []interval.Span) error {

@@ -18,9 +18,10 @@ type Group struct {
 }
 
 // Groups sorts breakdowns into windows. Two files belong together when their labelled iterations overlap in time and their ranks differ;
-// the files of one rank are never mixed, nor those of two data-parallel engines, whose steps do not line up. Ranks that are expected are
-// those seen in any window of the engine and, for a single engine, those of the process group.
-func Groups(all []*rank.Breakdown) []Group {
+// the files of one rank are never mixed, nor those of two data-parallel engines, whose steps do not line up; where names do not tell engines
+// apart, files whose labels are the same go together first. ranks is how many an engine has; 0 when that is not known. Ranks that are expected
+// are those seen in any window of the engine and, for a single engine of unknown size, those of the process group.
+func Groups(all []*rank.Breakdown, ranks int64) []Group {
 	sorted := slices.Clone(all)
 	slices.SortStableFunc(sorted, func(a, b *rank.Breakdown) int {
 		return cmp.Or(cmp.Compare(bounds(a).Start, bounds(b).Start), cmp.Compare(a.Rank.Global, b.Rank.Global), cmp.Compare(a.File, b.File))
@@ -34,7 +35,7 @@ func Groups(all []*rank.Breakdown) []Group {
 		}
 	}
 	for i := range groups {
-		groups[i].finish(expected(all, groups[i].DP()))
+		groups[i].finish(expected(all, groups[i].DP(), ranks))
 	}
 	return groups
 }
@@ -42,8 +43,8 @@ func Groups(all []*rank.Breakdown) []Group {
 // DP is the data-parallel rank of the group's files; -1 when their names do not say.
 func (g Group) DP() int64 { return g.Ranks[0].Rank.DP }
 
-// expected are the global ranks of an engine, sorted.
-func expected(all []*rank.Breakdown, dp int64) []int64 {
+// expected are the ranks of an engine of so many, sorted. Their numbers begin anew in each engine, or go on from the engine before.
+func expected(all []*rank.Breakdown, dp, ranks int64) []int64 {
 	seen := map[int64]bool{}
 	engines := map[int64]bool{}
 	world := int64(0)
@@ -54,9 +55,17 @@ func expected(all []*rank.Breakdown, dp int64) []int64 {
 			world = max(world, b.World)
 		}
 	}
-	if len(engines) == 1 && world <= maxWorld {
+	first := int64(0)
+	switch {
+	case ranks > 0 && len(seen) > 0:
+		first = slices.Min(slices.Collect(maps.Keys(seen))) / ranks * ranks
+		world = ranks
+	case len(engines) > 1:
+		world = 0 // of all engines together
+	}
+	if world <= maxWorld {
 		for r := range world {
-			seen[r] = true
+			seen[first+r] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(seen))
@@ -65,15 +74,31 @@ func expected(all []*rank.Breakdown, dp int64) []int64 {
 // maxWorld bounds what a damaged file can make us list as missing.
 const maxWorld = 4096
 
-// home is the group that a file joins: the one it shares the most time with, if that has no file of its rank. -1 for none.
+// home is the group that a file joins: of those that have no file of its rank, the one with the same labels that it shares the most time with;
+// else the one that it shares the most time with. -1 for none.
 func home(groups []Group, b *rank.Breakdown) int {
-	best, most := -1, int64(0)
+	best, most, alike := -1, int64(0), false
 	for i, g := range groups {
-		if shared := g.shared(b); shared > most && g.DP() == b.Rank.DP && b.Rank.Known() && !g.has(b.Rank.Global) {
-			best, most = i, shared
+		shared := g.shared(b)
+		if shared <= 0 || g.DP() != b.Rank.DP || !b.Rank.Known() || g.has(b.Rank.Global) {
+			continue
+		}
+		same := sameLabels(g.Ranks[0], b)
+		if better := same && !alike; better || same == alike && shared > most {
+			best, most, alike = i, shared, same
 		}
 	}
 	return best
+}
+
+// sameLabels reports whether two ranks saw the same steps, as far as both have labels.
+func sameLabels(a, b *rank.Breakdown) bool {
+	for i := range min(len(a.Iterations), len(b.Iterations)) {
+		if a.Iterations[i].Label.Text != b.Iterations[i].Label.Text {
+			return false
+		}
+	}
+	return true
 }
 
 func (g Group) shared(b *rank.Breakdown) int64 {

@@ -109,7 +109,7 @@ func TestGroupsNeverMixWindows(t *testing.T) {
 		file("e0", 1, 2, at(1)...), file("e1", 1, 3, at(1)...), file("again", 0, 0, at(1)...),
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		groups := Groups(rapid.Permutation(all).Draw(t, "order"))
+		groups := Groups(rapid.Permutation(all).Draw(t, "order"), 0)
 		var got []string
 		for _, g := range groups {
 			var names []string

@@ -13,7 +13,10 @@ const (
 	// WaitByClocks: the k-th collective of an iteration is the same on all ranks and none ends before the last rank has begun it, so a rank
 	// waits from its own start to the last rank's.
 	WaitByClocks = "clocks"
-	// WaitByDifference: the ranks' clocks do not fit together, and the least collective time of a rank is taken for the work of all.
+	// WaitByEnds: the ranks' clocks do not fit together as they are, but the ends of the iteration's collectives lie apart by the same all along,
+	// and that is by how much the clocks differ: all ranks leave an all-reduce together.
+	WaitByEnds = "ends"
+	// WaitByDifference: nothing fits the clocks together, and the least collective time of a rank is taken for the work of all.
 	WaitByDifference = "difference"
 )
 
@@ -22,6 +25,8 @@ const (
 	clockSlackNS = 20_000
 	// clockMisses is how many collectives of a hundred may break that rule, such as a broadcast that the root leaves early.
 	clockMisses = 5
+	// leastEnds is how many collectives an iteration must have for their ends to tell that clocks differ.
+	leastEnds = 3
 )
 
 // waits fills the time that each rank spends in collectives for a later rank. Without every rank of the engine, or without device work,
@@ -38,26 +43,39 @@ func (it *Iteration) waits(complete bool) {
 	if len(it.Ranks) == 1 {
 		return
 	}
-	it.WaitBy = WaitByClocks
-	if !it.waitsByClocks() {
+	switch {
+	case it.waitsByClocks(make([]int64, len(it.Ranks))):
+		it.WaitBy = WaitByClocks
+	case it.waitsByEnds():
+		it.WaitBy = WaitByEnds
+	default:
 		it.WaitBy = WaitByDifference
 		it.waitsByDifference()
 	}
 	it.WaitNS = slices.Max(it.Waits)
 }
 
-func (it *Iteration) waitsByClocks() bool {
-	n := len(it.Ranks[0].Collectives)
+// sameCollectives reports whether all ranks ran as many collectives, at least n.
+func (it *Iteration) sameCollectives(n int) bool {
 	for _, r := range it.Ranks {
-		if len(r.Collectives) != n {
+		if len(r.Collectives) != len(it.Ranks[0].Collectives) {
 			return false
 		}
 	}
-	misses := 0
+	return len(it.Ranks[0].Collectives) >= n
+}
+
+// waitsByClocks fills the waits, each rank's clock set back by what it is ahead, and reports whether the clocks fit together then.
+func (it *Iteration) waitsByClocks(ahead []int64) bool {
+	if !it.sameCollectives(0) {
+		return false
+	}
+	clear(it.Waits)
+	n, misses := len(it.Ranks[0].Collectives), 0
 	for k := range n {
-		last := it.lastStart(k)
+		last := it.lastStart(k, ahead)
 		for i, r := range it.Ranks {
-			c := r.Collectives[k]
+			c := interval.Span{Start: r.Collectives[k].Start - ahead[i], End: r.Collectives[k].End - ahead[i]}
 			if c.End < last-clockSlackNS {
 				misses++
 			}
@@ -67,10 +85,34 @@ func (it *Iteration) waitsByClocks() bool {
 	return misses*100 <= clockMisses*n*len(it.Ranks)
 }
 
-func (it *Iteration) lastStart(k int) int64 {
-	last := it.Ranks[0].Collectives[k].Start
-	for _, r := range it.Ranks[1:] {
-		last = max(last, r.Collectives[k].Start)
+// waitsByEnds sets the clocks by the median distance of the ends of collectives. It reports false where the ends do not keep that distance.
+func (it *Iteration) waitsByEnds() bool {
+	if !it.sameCollectives(leastEnds) {
+		return false
+	}
+	lead := it.Ranks[0].Collectives
+	ahead := make([]int64, len(it.Ranks))
+	distances := make([]int64, len(lead))
+	misses := 0
+	for i, r := range it.Ranks {
+		for k := range lead {
+			distances[k] = r.Collectives[k].End - lead[k].End
+		}
+		slices.Sort(distances)
+		ahead[i] = distances[len(distances)/2]
+		for _, d := range distances {
+			if d < ahead[i]-clockSlackNS || d > ahead[i]+clockSlackNS {
+				misses++
+			}
+		}
+	}
+	return misses*100 <= clockMisses*len(lead)*len(it.Ranks) && it.waitsByClocks(ahead)
+}
+
+func (it *Iteration) lastStart(k int, ahead []int64) int64 {
+	last := it.Ranks[0].Collectives[k].Start - ahead[0]
+	for i, r := range it.Ranks {
+		last = max(last, r.Collectives[k].Start-ahead[i])
 	}
 	return last
 }

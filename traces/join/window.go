@@ -27,7 +27,7 @@ type Iteration struct {
 	SpreadNS        int64   // largest minus smallest union without collectives
 	WaitNS          int64   // largest of Waits; -1 when unknown
 	Waits           []int64 // by rank: time in collectives that the rank waits for a later one; -1 when unknown
-	WaitBy          string  // WaitByClocks or WaitByDifference; "" with one rank
+	WaitBy          string  // WaitByClocks, WaitByEnds or WaitByDifference; "" with one rank
 
 	Step       *Step  // nil when not joined
 	Export     bool   // the step's period holds the stall of the trace's export
