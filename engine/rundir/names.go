@@ -10,6 +10,7 @@ import (
 const (
 	ManifestName  = "run.json"
 	JournalName   = "journal.jsonl"
+	NotesName     = "notes.jsonl" // bookmarks and notes of those who looked at the run
 	ConfigName    = "config.toml"
 	ServerLogName = "server.log"
 	Layer1Name    = "layer1"
@@ -34,7 +35,7 @@ func StreamName(path string) (base string, age int, ok bool) {
 		base, age = strings.TrimSuffix(base, ext), int(n)
 	}
 	name := filepath.Base(base)
-	if filepath.Ext(base) != ".jsonl" || name == ".jsonl" || name == JournalName {
+	if filepath.Ext(base) != ".jsonl" || name == ".jsonl" || name == JournalName || name == NotesName {
 		return path, 0, false
 	}
 	return base, age, true
