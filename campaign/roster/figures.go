@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
+	"opprof/engine/frames"
 	"opprof/engine/index"
 	"opprof/engine/record"
-	"opprof/engine/regular"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/engine/tail"
@@ -37,12 +36,14 @@ func read(ctx context.Context, run *rundir.Run, indexDir string) (*Figures, erro
 	var rest []string // to be read through
 	for _, path := range run.Streams {
 		_, age, _ := rundir.StreamName(path)
-		if age > 0 || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst") || partOf(run.Streams, path) {
+		if age > 0 || partOf(run.Streams, path) {
 			rest = append(rest, path)
 			continue
 		}
-		if err := g.plain(ctx, path, indexDir); ctx.Err() != nil {
+		if err := g.direct(ctx, path, indexDir); ctx.Err() != nil {
 			return nil, ctx.Err()
+		} else if errors.Is(err, frames.ErrNotSeekable) {
+			rest = append(rest, path)
 		} else if err != nil {
 			g.unread = append(g.unread, err.Error())
 		}
@@ -80,26 +81,22 @@ func size(paths []string) (n int64) {
 	return n
 }
 
-// plain gathers one stream by its index, by reading it or by samples.
-func (g *gathering) plain(ctx context.Context, path, indexDir string) error {
-	f, err := regular.Open(path)
+// direct gathers one stream by its index, by reading it or by samples.
+func (g *gathering) direct(ctx context.Context, path, indexDir string) error {
+	f, err := frames.Open(path)
 	if err != nil {
 		return fmt.Errorf("cannot read stream: %w", err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("cannot read stream: %w", err)
-	}
-	x := saved(path, indexDir, f, st.Size())
+	x := saved(path, indexDir, f)
 	if x != nil {
 		defer x.Close()
 	}
-	if st.Size() == 0 {
+	if f.Size() == 0 {
 		return fmt.Errorf("%s is empty", path)
 	}
-	if covered := coveredBytes(x); st.Size()-covered > wholeBytes {
-		return g.sample(ctx, f, path, st.Size())
+	if covered := coveredBytes(x); f.Size()-covered > wholeBytes {
+		return g.sample(ctx, f, path)
 	}
 	b := index.NewBuilder()
 	if x != nil {
@@ -107,7 +104,7 @@ func (g *gathering) plain(ctx context.Context, path, indexDir string) error {
 			b = index.NewBuilder()
 		}
 	}
-	if err := b.Extend(ctx, f, st.Size(), nil); errors.Is(err, index.ErrMixed) {
+	if err := b.Extend(ctx, f, f.Size(), nil); errors.Is(err, index.ErrMixed) {
 		return g.through(ctx, []string{path})
 	} else if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -124,9 +121,9 @@ func (g *gathering) plain(ctx context.Context, path, indexDir string) error {
 }
 
 // saved is the index of a stream; nil where there is none that holds.
-func saved(path, indexDir string, f *os.File, size int64) *index.Index {
+func saved(path, indexDir string, f *frames.File) *index.Index {
 	for _, p := range index.Paths(path, indexDir) {
-		if x, err := index.Load(p, f, size); err == nil {
+		if x, err := index.Load(p, f, f.Size()); err == nil {
 			return x
 		}
 	}
@@ -141,8 +138,8 @@ func coveredBytes(x *index.Index) int64 {
 }
 
 // sample gathers estimates of a long stream.
-func (g *gathering) sample(ctx context.Context, f *os.File, path string, size int64) error {
-	s, err := index.Probe(ctx, f, size, index.ProbeCount)
+func (g *gathering) sample(ctx context.Context, f *frames.File, path string) error {
+	s, err := index.Probe(ctx, f, f.Size(), index.ProbeCount)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

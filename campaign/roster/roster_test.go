@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
+	"opprof/engine/frames"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
@@ -327,13 +328,13 @@ func TestLongRunsAreSampled(t *testing.T) {
 	data := recording(t, "h200-tp1")
 	put(t, root, "a", streamName, data)
 	path := filepath.Join(root, "a", rundir.Layer1Name, streamName)
-	f, err := os.Open(path)
+	f, err := frames.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	g := &gathering{engines: map[string]bool{}}
-	if err := g.sample(t.Context(), f, path, int64(len(data))); err != nil {
+	if err := g.sample(t.Context(), f, path); err != nil {
 		t.Fatal(err)
 	}
 	e := Entry{ID: "a"}

@@ -6,14 +6,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"opprof/engine/frames"
 	"opprof/engine/index"
 	"opprof/engine/record"
-	"opprof/engine/regular"
 	"opprof/engine/store"
 )
 
@@ -29,7 +28,7 @@ const (
 type archive struct {
 	path string
 	end  int64 // bytes; the tailer reads from here
-	file *os.File
+	file *frames.File
 	dead atomic.Bool // the file was cut or replaced
 
 	finished chan struct{} // closed when building has ended
@@ -58,7 +57,7 @@ func openArchive(path string, size, whole, recent int64) (*archive, error) {
 	if size <= whole {
 		return nil, nil
 	}
-	f, err := regular.Open(path)
+	f, err := frames.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the beginning of a long stream: %w", err)
 	}

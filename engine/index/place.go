@@ -23,8 +23,10 @@ const Extension = ".opidx"
 var ErrBusy = errors.New("the index is being built by another process")
 
 // Paths are where the index of a stream may lie, in the order in which they are looked at: beside the stream, and under cacheDir, named by
-// the stream's absolute path, for folders that are not writable. cacheDir may be "".
+// the stream's absolute path, for folders that are not writable. cacheDir may be "". A compressed stream has the index of its lines: that of the
+// plain file that it was made of.
 func Paths(stream, cacheDir string) []string {
+	stream = strings.TrimSuffix(stream, ".zst")
 	paths := []string{stream + Extension}
 	if cacheDir != "" {
 		abs, err := filepath.Abs(stream)

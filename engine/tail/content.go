@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"opprof/engine/frames"
 	"opprof/engine/regular"
 )
 
@@ -78,7 +79,8 @@ func openContent(f file) (c content, ok bool, err error) {
 	case n >= 2 && string(head[:2]) == gzipMagic:
 		return &packed{f: f, unpack: unpackGzip}, true, nil
 	case n == 4 && string(head[:]) == zstdMagic:
-		return &packed{f: f, unpack: unpackZstd}, true, nil
+		c, err := openZstd(f)
+		return c, err == nil, err
 	case n == 0 || n < 4 && (head[0] == gzipMagic[0] || head[0] == zstdMagic[0]):
 		return nil, false, nil
 	}
@@ -86,6 +88,52 @@ func openContent(f file) (c content, ok bool, err error) {
 }
 
 type plain struct{ f file }
+
+// openZstd tells frames that can be read anywhere from a stream that can only be read forward.
+func openZstd(f file) (content, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r, err := frames.NewReader(f, st.Size())
+	switch {
+	case errors.Is(err, frames.ErrNotSeekable) || errors.Is(err, io.ErrUnexpectedEOF):
+		return &packed{f: f, unpack: unpackZstd}, nil
+	case err != nil:
+		return nil, err
+	}
+	return framed{f, r}, nil
+}
+
+// sized is content of which any byte can be read, and whose end is known.
+type sized interface {
+	content
+	size(st fs.FileInfo) int64 // uncompressed bytes
+}
+
+func (c plain) size(st fs.FileInfo) int64 { return st.Size() }
+
+// framed is a file of frames. It was whole when it got its name, and does not grow.
+type framed struct {
+	f      file
+	frames *frames.Reader
+}
+
+func (c framed) read(p []byte, pos int64) (int, error) {
+	n, err := c.frames.ReadAt(p, pos)
+	var damage *frames.DamageError
+	if errors.As(err, &damage) {
+		err = &damageError{at: damage.At, err: damage}
+	}
+	return n, err
+}
+
+func (c framed) raw(pos int64) int64    { return c.frames.Packed(pos) }
+func (c framed) size(fs.FileInfo) int64 { return c.frames.Size() }
+func (c framed) close() {
+	c.frames.Close()
+	c.f.Close()
+}
 
 func (c plain) read(p []byte, pos int64) (int, error) { return c.f.ReadAt(p, pos) }
 func (c plain) raw(pos int64) int64                   { return pos }

@@ -105,14 +105,15 @@ func (s *stream) ready(sink Sink) bool {
 	return true
 }
 
-// begin asks where to start in an uncompressed part of which nothing was read. An offset that is not the start of a line is not taken.
+// begin asks where to start in a part that can be read from anywhere, and of which nothing was read. An offset that is not the start of a line
+// is not taken.
 func (s *stream) begin() {
-	c, isPlain := s.content.(plain)
-	if s.begun || s.pos > 0 || s.t.options.Start == nil || !isPlain {
+	c, isSized := s.content.(sized)
+	if s.begun || s.pos > 0 || s.t.options.Start == nil || !isSized {
 		return
 	}
 	s.begun = true
-	pos, line := s.t.options.Start(s.path, s.st.Size())
+	pos, line := s.t.options.Start(s.path, c.size(s.st))
 	var before [1]byte
 	if pos <= 0 {
 		return

@@ -21,8 +21,8 @@ type Sink interface {
 
 // Options of a Tailer. The zero value works.
 type Options struct {
-	// Start says where to begin in an uncompressed file: a byte offset at the start of a line and the number of lines before it, -1 if not
-	// known. nil begins at the first byte.
+	// Start says where to begin in a file that is not compressed or made of frames (engine/frames): an offset in its lines, size bytes, at the
+	// start of one, and the number of lines before it, -1 if not known. nil begins at the first byte.
 	Start func(path string, size int64) (offset, line int64)
 	// Poll is the time between passes of Run; 0 is 250 ms.
 	Poll time.Duration

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"opprof/engine/frames"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 )
@@ -99,6 +102,20 @@ func gzipped(t testing.TB, text string) string {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func inFrames(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := frames.NewWriter(&b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(w, text)
+	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -526,6 +543,32 @@ func TestFaults(t *testing.T) {
 			f.write("a.jsonl", gzipped(f.t, steps(1, 3))+gzipped(f.t, steps(4, 5)))
 			f.gives("1 2 3 4 5")
 		}},
+		{"a file is compressed while it is open", func(f *folder) {
+			f.write(name, steps(1, 400))
+			f.gives(counted(1, 400))
+			f.write("tmp", inFrames(f.t, steps(1, 400)))
+			f.rename("tmp", name+".zst")
+			f.remove(name)
+			f.gives("")
+			f.tail.Close() // as after the grace of a deleted file
+			f.gives("")
+			if st := f.status(0); st.Restarts != 0 || st.Path != f.path(name+".zst") || st.Lines != 400 {
+				f.t.Errorf("status %+v", st)
+			}
+		}},
+		{"a damaged frame keeps what stands before", func(f *folder) {
+			packed := []byte(inFrames(f.t, steps(1, 6000)))
+			copy(packed[len(packed)*3/4:], "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
+			f.write("a.jsonl.zst", string(packed))
+			f.poll()
+			if got := f.log.take(); !strings.HasPrefix(got, "1 2 3 ") {
+				f.t.Errorf("got %.80q", got)
+			}
+			if st := f.status(0); st.Err == nil || !strings.Contains(st.Err.Error(), "damaged") {
+				f.t.Errorf("status %+v", st)
+			}
+			f.gives("")
+		}},
 		{"a folder under a stream's name", func(f *folder) {
 			f.must(os.Mkdir(f.path("a.jsonl"), 0o700))
 			f.write("b.jsonl", steps(1, 1))
@@ -618,7 +661,19 @@ func TestStartInTheMiddle(t *testing.T) {
 		{"nowhere", 0, 0, "1 2 3 4 5", 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := newFolder(t, Options{Start: func(string, int64) (int64, int64) { return c.offset, c.line }})
+			start := Options{Start: func(_ string, size int64) (int64, int64) {
+				if want := int64(len(steps(1, 5))); size != want && size != int64(len(steps(21, 22))) {
+					t.Errorf("a stream of %d bytes, want %d", size, want)
+				}
+				return c.offset, c.line
+			}}
+			g := newFolder(t, start)
+			g.write(name+".zst", inFrames(t, steps(1, 5)))
+			g.gives(c.want)
+			if got := g.tail.line.Number; got != c.number {
+				t.Errorf("in frames: last line's number %d, want %d", got, c.number)
+			}
+			f := newFolder(t, start)
 			f.write(name, steps(1, 5))
 			f.gives(c.want)
 			if got := f.tail.line.Number; got != c.number {
