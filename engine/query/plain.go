@@ -107,10 +107,10 @@ func nameOf(n ast.Node) string {
 	return ""
 }
 
-// operand is one side of a comparison: a field, or a constant.
+// operand is one side of a comparison: a field, a constant, or what is computed of them.
 type operand struct {
-	field string // "" for a constant
-	read  reader
+	field string // "" for what is no field
+	read  reader // nil for a constant
 	value number
 }
 
@@ -121,14 +121,16 @@ func (t translator) operand(n ast.Node) (operand, bool) {
 	case *ast.FloatNode:
 		return operand{value: broken(n.Value)}, true
 	case *ast.UnaryNode:
-		if o, ok := t.operand(n.Node); ok && o.field == "" && n.Operator == "-" {
+		if o, ok := t.operand(n.Node); ok && o.read == nil && n.Operator == "-" {
 			return operand{value: o.value.minus()}, true
 		}
 		return operand{}, false
 	}
-	name := nameOf(n)
-	read, ok := t.fields[name]
-	return operand{field: name, read: read}, ok
+	if name := nameOf(n); name != "" {
+		read, ok := t.fields[name]
+		return operand{field: name, read: read}, ok
+	}
+	return t.arithmetic(n)
 }
 
 func (o operand) of(s *record.Step, periodNS *int64) (number, bool) {

@@ -54,7 +54,8 @@ func drawCondition(t *rapid.T, depth int) string {
 		text = "graph.mode " + rapid.SampledFrom([]string{"==", "!="}).Draw(t, "op") + ` "` + rapid.SampledFrom([]string{"FULL", "NONE", "x"}).Draw(t, "text") + `"`
 	default:
 		side := func() string {
-			return rapid.SampledFrom([]string{"prefill_tokens", "decode_batch_size", "kv.usage", "period_ms", "recompute_tokens", "graph.padding", "2", "-1", "0.5", "3"}).Draw(t, "side")
+			return rapid.SampledFrom([]string{"prefill_tokens", "decode_batch_size", "kv.usage", "period_ms", "recompute_tokens", "graph.padding", "2", "-1", "0.5", "3",
+				"prefill_tokens + kv.usage", "max(prefill_tokens, graph.padding, 1)", "min(period_ms, 2)", "recompute_tokens * 2 - 1", "decode_batch_size / 2", "1 + 1"}).Draw(t, "side")
 		}
 		a := rapid.SampledFrom([]string{"prefill_tokens", "kv.usage", "period_ms", "recompute_tokens"}).Draw(t, "field")
 		b := side()
@@ -146,8 +147,9 @@ func TestExpressionsThatNeedTheMachine(t *testing.T) {
 	for text, plain := range map[string]bool{
 		"prefill_tokens > 4096 && kv.usage > 0.9":        true,
 		"4096 < prefill_tokens":                          true,
-		"max(running, waiting) > 3":                      false,
-		"graph.padding * 10 > graph.bucket":              false,
+		"max(running, waiting) > 3":                      true,
+		"graph.padding * 10 > graph.bucket":              true,
+		"abs(running - waiting) > 3":                     false,
 		`graph.mode in ["NONE"]`:                         false,
 		"prefill_tokens > 0 ? running > 1 : waiting > 1": false,
 	} {

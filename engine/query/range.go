@@ -74,10 +74,10 @@ func turned(op string) string {
 
 func (c comparison) over(ranges func(string) (Range, bool)) outcomes {
 	field, value, op := c.a, c.b, c.op
-	if field.field == "" {
+	if field.read == nil {
 		field, value, op = c.b, c.a, turned(op)
 	}
-	if field.field == "" || value.field != "" || !value.value.exact() {
+	if field.field == "" || value.read != nil || !value.value.exact() {
 		return anything
 	}
 	r, ok := ranges(field.field)

@@ -205,7 +205,7 @@ func walked(t testing.TB, s *Search) []Hit {
 
 var expressions = []string{
 	"prefill_tokens > 4096 && kv.usage > 0.9", "period_ms > 500", "kv.usage > 0.99", "not (prefill_tokens <= 8000)", `graph.mode != "FULL"`,
-	"waiting + running < 0", "max(waiting, 1) > 4 && prefill_tokens > 7000", "recompute_tokens > 5", "step_index == 77", "dropped > 0", "period_ms < 1 or waiting == 9",
+	"waiting + running < 0", "abs(waiting) > 3 && prefill_tokens > 7000", "recompute_tokens > 5", "step_index == 77", "dropped > 0", "period_ms < 1 or waiting == 9",
 }
 
 func TestSearchIsAskingEveryStep(t *testing.T) {
