@@ -39,7 +39,7 @@ type windowsPage struct {
 	tops          [windowPanes]int
 	sort          int // column of the iterations; -1 is the order of time
 	down          bool
-	slowest       bool // iterations show the families of their slowest rank, not of the selected one
+	slowest       bool // iterations show the families of their critical rank, not of the selected one
 	depth         depth
 	family        family.Family // whose kernels are listed
 	familyAt      int           // cursor in the families; family.Count is all of them

@@ -268,7 +268,7 @@ func (p *windowsPage) ranksHeading() ([]string, string) {
 
 func (p *windowsPage) iterationsHeading() ([]string, string) {
 	d := p.detail()
-	of := "the slowest rank"
+	of := "the critical rank"
 	if d != nil && !p.slowest && p.at.rank < len(d.Ranks) {
 		of = panel.RankName(d, p.at.rank)
 	} else if d != nil && len(d.Ranks) == 1 {

@@ -102,7 +102,7 @@ func (p *windowsPage) back() {
 	}
 }
 
-// turnRank selects the next rank; behind the last, iterations show the slowest of each again.
+// turnRank selects the next rank; behind the last, iterations show the critical one of each again.
 func (p *windowsPage) turnRank(by int) tea.Cmd {
 	side, ok := p.side()
 	if !ok {
@@ -119,7 +119,7 @@ func (p *windowsPage) turnRank(by int) tea.Cmd {
 		}
 	case next < 0 || next >= n:
 		p.slowest = true
-		return notice("families of the slowest rank of each iteration")
+		return notice("families of the critical rank of each iteration")
 	default:
 		p.at.rank = next
 	}

@@ -8,6 +8,8 @@ const (
 	NCCLAllReduce   = "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 )
 
+const tokenCopy = "Memcpy DtoH (Device -> Pinned)"
+
 // Job is a server and one window of it. A rank that comes early to an all-reduce spins in it until the last has come, as the kernels of vLLM
 // and NCCL do.
 type Job struct {
@@ -116,7 +118,7 @@ func (j Job) step(e *Engine, step int, at int64, random *rand.Rand) int64 {
 	var last int64
 	for r := range e.Ranks {
 		rank := &e.Ranks[r]
-		rank.run(step, "Memcpy DtoH (Device -> Pinned)", "gpu_memcpy", sideline, now[r]-copyNS/2, copyNS)
+		rank.run(step, tokenCopy, "gpu_memcpy", sideline, now[r]-copyNS/2, copyNS)
 		last = max(last, now[r]+copyNS)
 	}
 	return last - at + launchNS

@@ -106,11 +106,22 @@ func (w *Window) trace(out io.Writer, engine, rank int) {
 		}
 		fmt.Fprintf(out, `{"ph":"X","cat":"user_annotation","name":"execute_context_0(0)_generation_%d(%[1]d)","pid":1,"tid":1,"ts":%s,"dur":%d}`, e.Decode[i], us(at+50_000), labelNS/1000)
 	}
+	launch := func(name string, step, correlation int) {
+		fmt.Fprintf(out, ",\n"+`{"ph":"X","cat":"cuda_runtime","name":%q,"pid":1,"tid":1,"ts":%s,"dur":1,"args":{"correlation":%d}}`, name,
+			us(e.SubmitNS[step]+launchNS+int64(1-correlation%2)*20_000), correlation)
+	}
+	for i := range e.SubmitNS {
+		launch("cudaGraphLaunch", i, 2*i+1)
+		launch("cudaMemcpyAsync", i, 2*i+2)
+	}
 	for i := range e.Ranks[rank].Kernels {
 		k := &e.Ranks[rank].Kernels[i]
-		fmt.Fprintf(out, ",\n"+`{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":%s,"dur":1,"args":{"correlation":%d}}`, us(e.SubmitNS[k.Step]+launchNS+int64(i%1000)), i+1)
+		correlation := 2*k.Step + 1 // a step is one graph, and the copy of its tokens
+		if k.Name == tokenCopy {
+			correlation++
+		}
 		fmt.Fprintf(out, ",\n"+`{"ph":"X","cat":%q,"name":%q,"pid":0,"tid":%d,"ts":%s,"dur":%d.%03d,"args":{"correlation":%d,"device":0,"stream":%[3]d}}`,
-			k.Category, k.Name, k.Stream, us(k.StartNS), k.DurNS/1000, k.DurNS%1000, i+1)
+			k.Category, k.Name, k.Stream, us(k.StartNS), k.DurNS/1000, k.DurNS%1000, correlation)
 	}
 	fmt.Fprint(out, "]}\n")
 }

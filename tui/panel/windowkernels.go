@@ -35,6 +35,10 @@ func Families(of Side) *Sheet {
 		{Head: ""}, {Head: "family"}, {Head: "busy", Right: true}, {Head: "share", Right: true}, {Head: "an iteration", Right: true, Weight: 3},
 		{Head: "sum", Right: true, Weight: 2}, {Head: "launches", Right: true, Weight: 1},
 	}}
+	if of.breakdown().Mode == rank.ModeCPU {
+		s.Empty = "no device work in the trace"
+		return s
+	}
 	n := int64(max(1, f.Iterations))
 	for i := range family.Count {
 		look, u := lookOf(i), f.Families[i]

@@ -13,6 +13,7 @@ import (
 	"opprof/traces/catalog"
 	"opprof/traces/family"
 	"opprof/traces/join"
+	"opprof/traces/rank"
 	"opprof/tui/theme"
 )
 
@@ -43,7 +44,7 @@ func WindowList(gl *theme.Glyphs, windows []catalog.Window, marked string, zone 
 		{Head: "top families, or why not", Flex: true, Least: 20, Weight: 6}, {Head: "joined", Weight: 2}, {Head: "started", Weight: 2},
 	}}
 	if severalEngines(windows) {
-		s.Columns = append(s.Columns, SheetColumn{Head: "engine", Weight: 4})
+		s.Columns = append(s.Columns, SheetColumn{Head: "engine", Weight: 10})
 	}
 	for i := range windows {
 		s.Rows = append(s.Rows, windowCells(gl, &windows[i], marked, zone)[:len(s.Columns)])
@@ -82,7 +83,7 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	}
 	engine := ""
 	if w.Marker != nil {
-		engine = w.Marker.Engine
+		engine, _, _ = strings.Cut(w.Marker.Engine, "-") // its data-parallel rank tells it from the others
 	}
 	why := dim(w.Reason)
 	if w.State == catalog.Unjoined || w.State == catalog.Incomplete || w.State == catalog.Failed {
@@ -126,13 +127,13 @@ func ranksCell(w *catalog.Window) Cell {
 	return c
 }
 
-// StallCell is what the export cost: the longest step of the window.
+// StallCell is how long the export held serving up.
 func StallCell(w *catalog.Window) Cell {
-	if w.Marker == nil || w.Marker.StallNS <= 0 {
+	if w.StallNS <= 0 {
 		return Cell{Text: unit.Unknown, Role: theme.RoleDim}
 	}
-	c := Cell{Text: unit.Duration(w.Marker.StallNS)}
-	if w.Marker.StallNS >= store.StallNS {
+	c := Cell{Text: unit.Duration(w.StallNS)}
+	if w.StallNS >= store.StallNS {
 		c.Role = theme.RoleWarn
 	}
 	return c
@@ -186,8 +187,11 @@ func shortMode(mode string) string {
 	return mode
 }
 
-// criticalBusy is the critical path of all active iterations together.
+// criticalBusy is the critical path of all active iterations together; -1 without device work.
 func criticalBusy(d *join.Window) int64 {
+	if d.Mode() == rank.ModeCPU {
+		return -1
+	}
 	var ns int64
 	for _, it := range catalog.Active(d) {
 		ns += max(0, it.CriticalNS)

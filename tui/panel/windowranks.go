@@ -10,6 +10,7 @@ import (
 	"opprof/traces/catalog"
 	"opprof/traces/family"
 	"opprof/traces/join"
+	"opprof/traces/rank"
 	"opprof/tui/chart"
 	"opprof/tui/theme"
 )
@@ -56,10 +57,12 @@ func (p RankBars) Draw(g *chart.Grid) {
 	for k := range d.Ranks {
 		figures[k] = catalog.RankFigures(d, k)
 	}
-	p.bars(g.Sub(chart.Rect{Y: 1, W: g.W(), H: min(g.H()-1, len(d.Ranks)+1)}), figures)
-	y := 2 + len(d.Ranks)
+	const facts, head, balance = 1, 1, 1
+	bars := max(0, min(head+len(d.Ranks), g.H()-facts-balance)) // where not all have room, they scroll
+	p.bars(g.Sub(chart.Rect{Y: facts, W: g.W(), H: bars}), figures)
+	y := facts + bars
 	p.balance(g, y, figures)
-	y++
+	y += balance
 	if p.Legend {
 		familyLegend(g, 0, y)
 		y++
@@ -115,27 +118,31 @@ func barColumns() []SheetColumn {
 // bars draws a line for each rank: its busy time, the bar, and what else there is to know of it.
 func (p RankBars) bars(g *chart.Grid, figures []catalog.Figures) {
 	d := p.Window.Detail
-	longest, largest := int64(0), -1
+	longest, largest := int64(0), busiest(figures)
 	for k := range figures {
 		longest = max(longest, figures[k].UnionNS+figures[k].OverlapNS())
-		if largest < 0 || figures[k].UnionNS > figures[largest].UnionNS {
-			largest = k
-		}
 	}
 	s := Sheet{Columns: barColumns(), Cursor: -1, Sort: -1}
+	if shown := SheetRows(g.H(), false); shown < len(figures) {
+		s.Columns[0].Head = fmt.Sprintf("%d of %d", shown, len(figures))
+	}
 	if p.Rank >= 0 && len(figures) > 1 {
 		s.Cursor, s.Focus = p.Rank, p.Focus
 	}
 	for k, b := range d.Ranks {
 		f := &figures[k]
 		name := RankName(d, k)
-		if len(figures) > 1 && k == largest {
+		if len(figures) > 1 && k == largest && b.Mode != rank.ModeCPU {
 			name = string(g.Glyphs.Triangle) + " " + name
 		} else {
 			name = "  " + name
 		}
 		if k == p.Marked {
 			name = "a " + strings.TrimSpace(name)
+		}
+		if b.Mode == rank.ModeCPU {
+			s.Rows = append(s.Rows, withoutDevice(name, len(s.Columns)))
+			continue
 		}
 		s.Rows = append(s.Rows, []Cell{
 			{Text: name}, {Text: ms3(f.UnionNS), Attr: theme.Bold}, {}, {Text: ms3(f.NonCollectiveUnionNS)}, {Text: waitText(f.WaitNS, len(figures))},
@@ -150,9 +157,33 @@ func (p RankBars) bars(g *chart.Grid, figures []catalog.Figures) {
 	}
 	widths := s.widths(g.W() - left)
 	x := left + widths[0] + s.gap(0, widths) + widths[1] + s.gap(1, widths)
-	for k := range figures {
+	for k := s.Top; k < min(len(figures), s.Top+SheetRows(g.H(), false)); k++ {
+		if d.Ranks[k].Mode == rank.ModeCPU {
+			continue
+		}
 		stackOf(&figures[k], longest, widths[2]).Draw(g.Sub(chart.Rect{X: x, Y: k + 1 - s.Top, W: widths[2], H: 1}))
 	}
+}
+
+// busiest is the rank with the largest union.
+func busiest(figures []catalog.Figures) int {
+	largest := 0
+	for k := range figures {
+		if figures[k].UnionNS > figures[largest].UnionNS {
+			largest = k
+		}
+	}
+	return largest
+}
+
+// withoutDevice is the line of a rank whose trace holds no device work: nothing is known of it.
+func withoutDevice(name string, columns int) []Cell {
+	cells := make([]Cell, columns)
+	for i := range cells {
+		cells[i] = Cell{Text: unit.Unknown, Role: theme.RoleDim}
+	}
+	cells[0] = Cell{Text: name}
+	return cells
 }
 
 // waitText is the wait of one rank of several; a single rank waits for nobody.
@@ -195,6 +226,9 @@ func stackOf(f *catalog.Figures, total int64, w int) chart.StackRow {
 func (p RankBars) balance(g *chart.Grid, y int, figures []catalog.Figures) {
 	d := p.Window.Detail
 	var fields []field
+	if d.Mode() == rank.ModeCPU {
+		return
+	}
 	if len(figures) > 1 {
 		slowest, least := 0, figures[0].NonCollectiveUnionNS
 		for k := range figures {
@@ -214,7 +248,7 @@ func (p RankBars) balance(g *chart.Grid, y int, figures []catalog.Figures) {
 			fields = append(fields, field{name: "waits by", value: by})
 		}
 	}
-	fields = append(fields, field{name: "overlap of families", value: ms3(figures[0].OverlapNS()), unit: "ms"})
+	fields = append(fields, field{name: "overlap of families", value: ms3(figures[busiest(figures)].OverlapNS()), unit: "ms"})
 	if n := len(d.Missing); n > 0 {
 		names := make([]string, n)
 		for i, r := range d.Missing {

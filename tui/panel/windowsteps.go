@@ -17,7 +17,7 @@ import (
 // Iterations is the table of a window's iterations.
 type Iterations struct {
 	Window *join.Window
-	Rank   int // whose families are shown; -1 is the slowest of each iteration
+	Rank   int // whose families are shown; -1 is the critical one of each iteration
 	Sort   int // column; -1 is the order of time
 	Down   bool
 }
@@ -188,7 +188,7 @@ func (p Iterations) cells(i int) []Cell {
 	r := p.of(it)
 	for f := range family.Count {
 		c := unknown
-		if r != nil {
+		if r != nil && it.CriticalNS >= 0 {
 			c = Cell{Text: ms3(r.Families[f].UnionNS), Role: inked(r.Families[f].UnionNS, theme.RoleText)}
 		}
 		cells = append(cells, c)
@@ -234,13 +234,14 @@ func (p Iterations) totals() []Cell {
 	active := slices.DeleteFunc(slices.Clone(catalog.Active(p.Window)), func(it join.Iteration) bool { return it.Export })
 	var prefill, decode, period, critical, residual, wait int64
 	var families [family.Count]int64
-	joined := len(active) > 0
+	joined, device, waited := len(active) > 0, len(active) > 0, len(active) > 0
 	for i := range active {
 		it := &active[i]
 		prefill += it.Label.PrefillTokens
 		decode += it.Label.DecodeRequests
-		critical += max(0, it.CriticalNS)
-		wait += max(0, it.WaitNS)
+		critical += it.CriticalNS
+		wait += it.WaitNS
+		device, waited = device && it.CriticalNS >= 0, waited && it.WaitNS >= 0
 		switch {
 		case it.ResidualNS == nil:
 			joined = false
@@ -255,16 +256,27 @@ func (p Iterations) totals() []Cell {
 		}
 	}
 	bold := func(s string) Cell { return Cell{Text: s, Role: theme.RoleTitle, Attr: theme.Bold} }
-	cells := []Cell{bold("sum"), bold(strconv.Itoa(len(active)) + " of " + strconv.Itoa(len(p.Window.Iterations))), bold(unit.Count(prefill)), bold(unit.Count(decode)), {}, bold(unit.Unknown), bold(ms3(critical)), bold(unit.Unknown)}
+	cells := []Cell{bold("sum"), bold(strconv.Itoa(len(active)) + " of " + strconv.Itoa(len(p.Window.Iterations))), bold(unit.Count(prefill)), bold(unit.Count(decode)), {}, bold(unit.Unknown), bold(unit.Unknown), bold(unit.Unknown)}
+	if device {
+		cells[6] = bold(ms3(critical))
+	}
 	if joined {
 		cells[5], cells[7] = bold(ms3(period)), bold(signedMS(residual, false))
 	}
 	for f := range families {
-		cells = append(cells, bold(ms3(families[f])))
+		if device {
+			cells = append(cells, bold(ms3(families[f])))
+		} else {
+			cells = append(cells, bold(unit.Unknown))
+		}
 	}
 	waits := Cell{}
-	if len(p.Window.Ranks) > 1 {
+	switch {
+	case len(p.Window.Ranks) < 2:
+	case waited:
 		waits = bold(ms3(wait))
+	default:
+		waits = bold(unit.Unknown)
 	}
 	return append(cells, waits, Cell{}, Cell{})
 }
