@@ -21,6 +21,7 @@ type hit struct{ atNS, step int64 }
 // taker asks steps and collects a cell.
 type taker struct {
 	query *query.Query
+	told  func(*record.Step, store.Place) // of each match; nil for nobody
 	cell
 	counts Counts
 }
@@ -40,6 +41,9 @@ func (t *taker) take(s *record.Step, p store.Place) {
 		return
 	}
 	t.counts.Matches++
+	if t.told != nil {
+		t.told(s, p)
+	}
 	if p.OffAxis {
 		t.counts.Unplaced++
 		return

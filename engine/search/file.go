@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -16,6 +16,7 @@ import (
 	"opprof/engine/index"
 	"opprof/engine/query"
 	"opprof/engine/record"
+	"opprof/engine/regular"
 	"opprof/engine/store"
 )
 
@@ -53,41 +54,42 @@ func (f *file) close() {
 }
 
 // extend searches a file from where the last time has ended.
-func (f *file) extend(ctx context.Context, s *Search, handle *os.File, before *file) error {
-	size := f.info.Size()
-	if size == f.size && f.begun {
+func (f *file) extend(ctx context.Context, s *Search, o *openFile, before *file) error {
+	if o.size == f.size && f.begun {
 		return nil
-	}
-	unpack, err := unpacker(handle)
-	if err != nil {
-		return fmt.Errorf("cannot search %s: %w", f.path, err)
 	}
 	if before != nil && before.base == f.base {
 		f.before = before
 	}
-	if unpack != nil {
-		return f.extendPacked(ctx, s, unpack, size)
+	if o.stream == nil {
+		return f.extendForward(ctx, s, o)
 	}
-	if last, err := lastBytes(handle, f.offset); err != nil || !bytes.Equal(last, f.last) {
+	if last, err := lastBytes(o.stream, f.offset); err != nil || !bytes.Equal(last, f.last) {
 		f.restart(s)
 	}
 	if !f.begun {
-		f.begin(s, handle, size)
+		f.begin(s, o)
 	}
-	if err := f.extendIndexed(ctx, s, handle); err != nil {
+	if err := f.extendIndexed(ctx, s, o.stream); err != nil {
 		return err
 	}
-	end := size
+	end := o.size
 	if !s.options.Final {
-		if end, err = lastLine(handle, f.offset, size); err != nil {
+		var err error
+		if end, err = lastLine(o.stream, f.offset, o.size); err != nil {
 			return fmt.Errorf("cannot search %s: %w", f.path, err)
 		}
 	}
+	return f.extendLines(ctx, s, o.stream, end)
+}
+
+// extendLines searches what no index covers.
+func (f *file) extendLines(ctx context.Context, s *Search, stream io.ReaderAt, end int64) (err error) {
 	from := f.offset
-	r := record.NewReader(io.NewSectionReader(handle, from, end-from), f.path)
+	r := record.NewReader(io.NewSectionReader(stream, from, end-from), f.path)
 	scanned := f.scan(ctx, s, r, r.Offset)
 	f.offset = from + r.Offset()
-	if f.last, err = lastBytes(handle, f.offset); scanned == nil && err == nil {
+	if f.last, err = lastBytes(stream, f.offset); scanned == nil && err == nil {
 		f.size = end
 	}
 	return errors.Join(scanned, err)
@@ -113,13 +115,13 @@ func lastBytes(r io.ReaderAt, end int64) ([]byte, error) {
 }
 
 // begin looks for the index.
-func (f *file) begin(s *Search, handle *os.File, size int64) {
+func (f *file) begin(s *Search, o *openFile) {
 	f.begun, f.sequences = true, map[string]store.Sequence{}
-	if size < indexedBytes {
+	if o.size < indexedBytes {
 		return
 	}
 	for _, path := range index.Paths(f.path, s.options.CacheDir) {
-		x, err := index.Load(path, handle, size)
+		x, err := index.Load(path, o.stream, o.size)
 		if err != nil {
 			continue // a cache that is not there or not believed
 		}
@@ -132,11 +134,11 @@ func (f *file) begin(s *Search, handle *os.File, size int64) {
 }
 
 // extendIndexed searches the blocks of the index.
-func (f *file) extendIndexed(ctx context.Context, s *Search, handle *os.File) error {
+func (f *file) extendIndexed(ctx context.Context, s *Search, stream io.ReaderAt) error {
 	if f.index == nil || f.offset > 0 {
 		return nil
 	}
-	reader := index.NewBlockReader(handle)
+	reader := index.NewBlockReader(stream)
 	blocks, engines := f.index.Blocks(), f.index.Engines()
 	at := int64(0)
 	if f.blocks > 0 {
@@ -147,7 +149,7 @@ func (f *file) extendIndexed(ctx context.Context, s *Search, handle *os.File) er
 			return err
 		}
 		b := &blocks[f.blocks]
-		t := &taker{query: s.query, cell: cell{block: b}}
+		t := &taker{query: s.query, told: s.options.Match, cell: cell{block: b}}
 		if b.Steps > 0 {
 			t.engine = engines[b.Engine].ID
 		}
@@ -206,7 +208,7 @@ func (f *file) scan(ctx context.Context, s *Search, r *record.Reader, done func(
 		}
 		t := takers[l.Step.EngineID]
 		if t == nil {
-			t = &taker{query: s.query, cell: cell{engine: l.Step.EngineID}}
+			t = &taker{query: s.query, told: s.options.Match, cell: cell{engine: l.Step.EngineID}}
 			takers[l.Step.EngineID] = t
 		}
 		t.take(&l.Step, p)
@@ -238,19 +240,17 @@ func (f *file) place(step *record.Step) store.Place {
 	return p
 }
 
-// extendPacked searches a compressed file from its start: what it held before is counted anew.
-func (f *file) extendPacked(ctx context.Context, s *Search, unpack func(io.Reader) (io.ReadCloser, error), size int64) error {
-	s.mu.Lock()
-	s.forget(f)
-	s.mu.Unlock()
-	f.begun, f.offset, f.sequences = true, 0, map[string]store.Sequence{}
-	handle, err := os.Open(f.path)
+// extendForward searches a compressed file from its start: what it held before is counted anew.
+func (f *file) extendForward(ctx context.Context, s *Search, o *openFile) error {
+	f.restart(s)
+	f.begun, f.sequences = true, map[string]store.Sequence{}
+	handle, err := regular.Open(f.path)
 	if err != nil {
-		return err
+		return fmt.Errorf("cannot search: %w", err)
 	}
 	defer handle.Close()
-	in := &counter{r: io.LimitReader(handle, size)}
-	stream, err := unpack(in)
+	in := &counter{r: io.LimitReader(handle, o.size)}
+	stream, err := unpack(bufio.NewReader(in))
 	if err != nil {
 		return fmt.Errorf("cannot search %s: %w", f.path, err)
 	}
@@ -258,8 +258,8 @@ func (f *file) extendPacked(ctx context.Context, s *Search, unpack func(io.Reade
 	if err := f.scan(ctx, s, record.NewReader(stream, f.path), func() int64 { return in.n }); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return err // a file that ends in its middle is searched up to there
 	}
-	f.size = size
-	s.commit(f, size-f.counts.Bytes, 0) // what the decompressor did not need
+	f.size = o.size
+	s.commit(f, o.size-f.counts.Bytes, 0) // what the decompressor did not need
 	return nil
 }
 
@@ -274,26 +274,20 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpacker goes by the first bytes, not by the name; nil is a plain file.
-func unpacker(f io.ReaderAt) (func(io.Reader) (io.ReadCloser, error), error) {
-	var head [4]byte
-	n, err := f.ReadAt(head[:], 0)
-	if err != nil && err != io.EOF {
+// unpack goes by the first bytes, not by the name.
+func unpack(r *bufio.Reader) (io.ReadCloser, error) {
+	head, err := r.Peek(2)
+	if err != nil {
 		return nil, err
 	}
-	switch {
-	case n >= 2 && head[0] == 0x1f && head[1] == 0x8b:
-		return func(r io.Reader) (io.ReadCloser, error) { return gzip.NewReader(r) }, nil
-	case n == 4 && string(head[:]) == "\x28\xb5\x2f\xfd":
-		return func(r io.Reader) (io.ReadCloser, error) {
-			d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowMax))
-			if err != nil {
-				return nil, err
-			}
-			return d.IOReadCloser(), nil
-		}, nil
+	if head[0] == 0x1f && head[1] == 0x8b {
+		return gzip.NewReader(r)
 	}
-	return nil, nil
+	d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(zstdWindowMax))
+	if err != nil {
+		return nil, err
+	}
+	return d.IOReadCloser(), nil
 }
 
 // lastLine is the end of the last whole line in [from, size).

@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"sync"
 
+	"opprof/engine/frames"
 	"opprof/engine/query"
-	"opprof/engine/regular"
+	"opprof/engine/record"
 	"opprof/engine/rundir"
+	"opprof/engine/store"
 )
 
 // KeptHits bounds the matches that are kept, about 64 MB. Further ones are counted and marked, and found again by reading their block.
@@ -26,20 +29,21 @@ type Hit struct {
 
 // Counts say how far a search is and what it has found.
 type Counts struct {
-	Steps    int64 `json:"steps"`   // of the selected engines
-	Matches  int64 `json:"matches"` // steps that match
-	Unknown  int64 `json:"unknown"` // steps that lack a field which the expression needs
-	Unplaced int64 `json:"-"`       // matches whose clock has no place on the time axis: they are counted, and not walked
-	Bytes    int64 `json:"bytes"`   // of the files, as they lie on disk, that are searched by now
-	Size     int64 `json:"-"`       // of the files
-	Read     int64 `json:"read_bytes"`
+	Steps    int64 `json:"steps"`      // of the selected engines
+	Matches  int64 `json:"matches"`    // steps that match
+	Unknown  int64 `json:"unknown"`    // steps that lack a field which the expression needs
+	Unplaced int64 `json:"-"`          // matches whose clock has no place on the time axis: they are counted, and not walked
+	Bytes    int64 `json:"bytes"`      // that are searched by now
+	Size     int64 `json:"-"`          // of the streams
+	Read     int64 `json:"read_bytes"` // of them, that had to be read: an index excludes the rest
 }
 
 // Options of a Search. The zero value searches all engines of files that may grow.
 type Options struct {
-	Engine   string // only steps of this engine; "" all
-	CacheDir string // where indexes lie of streams in folders that are not writable; "" for none
-	Final    bool   // the files do not grow any more: a last line without its newline counts
+	Engine   string                          // only steps of this engine; "" all
+	CacheDir string                          // where indexes lie of streams in folders that are not writable; "" for none
+	Match    func(*record.Step, store.Place) // told of each match, in the order of reading; the step may be reused afterwards. nil for nobody
+	Final    bool                            // the files do not grow any more: a last line without its newline counts
 
 	kept int // 0 is KeptHits
 }
@@ -83,7 +87,7 @@ func (s *Search) Extend(ctx context.Context, streams []string) error {
 	errs = append(errs, err)
 	defer func() {
 		for _, o := range opened {
-			_ = o.handle.Close()
+			o.close()
 		}
 	}()
 	s.adopt(opened)
@@ -92,7 +96,7 @@ func (s *Search) Extend(ctx context.Context, streams []string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := o.file.extend(ctx, s, o.handle, before); err != nil {
+		if err := o.file.extend(ctx, s, o, before); err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
 			}
@@ -121,9 +125,33 @@ func (s *Search) Close() {
 // openFile is a stream that is about to be read.
 type openFile struct {
 	path   string
-	handle *os.File
+	stream *frames.File // nil for compressed data that can only be read from its start
 	info   fs.FileInfo
+	size   int64 // bytes to be searched: of the lines, or of the file where they cannot be told beforehand
 	file   *file
+}
+
+func (o *openFile) close() {
+	if o.stream != nil {
+		_ = o.stream.Close()
+	}
+}
+
+// newOpenFile opens a stream.
+func newOpenFile(path string) (*openFile, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	o := &openFile{path: path, info: info, size: info.Size()}
+	o.stream, err = frames.Open(path)
+	switch {
+	case errors.Is(err, frames.ErrNotSeekable):
+		o.stream, err = nil, nil
+	case err == nil:
+		o.size = o.stream.Size()
+	}
+	return o, err
 }
 
 // open opens the streams in the order of their steps: parts of one stream oldest first, and each part once where a compressed copy lies
@@ -148,21 +176,14 @@ func (s *Search) open(streams []string) ([]*openFile, error) {
 	var opened []*openFile
 	var errs []error
 	for _, p := range parts {
-		f, err := regular.Open(p.path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+		o, err := newOpenFile(p.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			errs = append(errs, fmt.Errorf("cannot search: %w", err))
+		default:
+			opened = append(opened, o)
 		}
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		info, err := f.Stat()
-		if err != nil {
-			_ = f.Close()
-			errs = append(errs, err)
-			continue
-		}
-		opened = append(opened, &openFile{path: p.path, handle: f, info: info})
 	}
 	return opened, errors.Join(errs...)
 }
@@ -173,14 +194,14 @@ func (s *Search) adopt(opened []*openFile) {
 	size := int64(0)
 	for _, o := range opened {
 		i := slices.IndexFunc(s.files, func(f *file) bool { return os.SameFile(f.info, o.info) })
-		if i >= 0 && s.files[i].size <= o.info.Size() {
+		if i >= 0 && s.files[i].size <= o.size {
 			o.file = s.files[i]
 		} else {
 			o.file = &file{}
 		}
 		base, _, _ := rundir.StreamName(o.path)
 		o.file.path, o.file.base, o.file.info = o.path, base, o.info
-		size += o.info.Size()
+		size += o.size
 		files = append(files, o.file)
 	}
 	s.mu.Lock()

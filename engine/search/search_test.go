@@ -209,7 +209,7 @@ var expressions = []string{
 }
 
 func TestSearchIsAskingEveryStep(t *testing.T) {
-	data := long(t, "0", 9000, 7)
+	data := long(t, "0", 3500, 7)
 	for _, text := range expressions {
 		want, hits := brute(t, text, "", data)
 		plain := write(t, filepath.Join(t.TempDir(), "opprof-a.jsonl"), data)
@@ -289,7 +289,7 @@ func TestRotatedPartsAreOneSequence(t *testing.T) {
 
 // However a file grows, what was found is what is there.
 func TestGrowingAndReplacedFiles(t *testing.T) {
-	data := long(t, "0", 2500, 11)
+	data := long(t, "0", 1200, 11)
 	rapid.Check(t, func(rt *rapid.T) {
 		path := filepath.Join(t.TempDir(), "opprof-a.jsonl")
 		q, err := query.Compile("waiting == 3 && period_ms > 11")

@@ -7,9 +7,9 @@ import (
 	"math"
 	"slices"
 
+	"opprof/engine/frames"
 	"opprof/engine/index"
 	"opprof/engine/record"
-	"opprof/engine/regular"
 	"opprof/engine/store"
 )
 
@@ -73,7 +73,7 @@ func (s *Search) hitsOf(ctx context.Context, p place) ([]hit, error) {
 	if p.hits != nil || p.block == nil {
 		return p.hits, nil
 	}
-	f, err := regular.Open(p.path)
+	f, err := frames.Open(p.path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot search again: %w", err)
 	}
