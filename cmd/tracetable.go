@@ -19,9 +19,12 @@ func traceDocument(r *capture.Report) *document {
 	d := &document{}
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		d.sections = append(d.sections, windowSection(i, w))
+		d.sections = append(d.sections, windowSection(i, w, engineOf(r, w)))
 		if w.Mode != string(rank.ModeCPU) {
-			d.sections = append(d.sections, rankSection(w), familySection(w))
+			d.sections = append(d.sections, rankSection(w))
+			for from := 0; from < len(w.Ranks); from += familyRanks {
+				d.sections = append(d.sections, familySection(w.Ranks, from, min(from+familyRanks, len(w.Ranks))))
+			}
 		}
 		if len(w.Iterations) > 0 {
 			d.sections = append(d.sections, iterationSection(w))
@@ -42,12 +45,23 @@ func traceDocument(r *capture.Report) *document {
 	return d
 }
 
-func windowSection(i int, w *capture.WindowReport) section {
+// engineOf names the data-parallel engine of a window, where the capture has several; "" otherwise.
+func engineOf(r *capture.Report, w *capture.WindowReport) string {
+	own := w.Ranks[0].DataParallel
+	for i := range r.Windows {
+		if other := r.Windows[i].Ranks[0].DataParallel; own != nil && other != nil && *other != *own {
+			return fmt.Sprintf(" of engine dp%d", *own)
+		}
+	}
+	return ""
+}
+
+func windowSection(i int, w *capture.WindowReport, engine string) section {
 	s := section{title: fmt.Sprintf("Window %d  %s", i+1, w.State)}
 	if w.Reason != "" {
 		s.title += ": " + w.Reason
 	}
-	s.note("%s of %s", plural(int64(len(w.Iterations)), "iteration"), plural(int64(len(w.Ranks)), "rank")+missing(w.Missing))
+	s.note("%s of %s", plural(int64(len(w.Iterations)), "iteration"), plural(int64(len(w.Ranks)), "rank")+engine+missing(w.Missing))
 	s.note("holds %s", w.Holds)
 	if w.Join.Method == "" {
 		s.note("steps not known: %s", w.Join.Reason)
@@ -126,17 +140,21 @@ func rankSection(w *capture.WindowReport) section {
 	return s
 }
 
-// familySection shows unions by family and what share of the rank's busy time they are. The unknown share is always there.
-func familySection(w *capture.WindowReport) section {
+// familyRanks is how many ranks stand side by side.
+const familyRanks = 4
+
+// familySection shows unions by family and what share of the rank's busy time they are, of some of the ranks. The unknown share is always there.
+func familySection(ranks []capture.RankReport, from, to int) section {
 	s := section{title: "Families, busy ms and share of the rank's busy time", head: []string{""}}
-	for k := range w.Ranks {
-		s.head = append(s.head, rankName(w.Ranks[k].Rank, k), "share", "launches")
+	shown := ranks[from:to]
+	for k := range shown {
+		s.head = append(s.head, rankName(shown[k].Rank, from+k), "share", "launches")
 	}
 	for f := range family.Count {
 		row := []string{f.String()}
-		for k := range w.Ranks {
-			u := w.Ranks[k].Families[f.String()]
-			row = append(row, ms(u.UnionNS), unit.Share(u.UnionNS, w.Ranks[k].UnionNS), unit.Count(u.Launches))
+		for k := range shown {
+			u := shown[k].Families[f.String()]
+			row = append(row, ms(u.UnionNS), unit.Share(u.UnionNS, shown[k].UnionNS), unit.Count(u.Launches))
 		}
 		s.row(row...)
 	}
@@ -147,8 +165,8 @@ func familySection(w *capture.WindowReport) section {
 		{"before the first label", func(r *capture.RankReport) int64 { return r.UnattributedSumNS }},
 		{"left out: suspect times", func(r *capture.RankReport) int64 { return r.SuspectSumNS }}} {
 		row := []string{extra.name}
-		for k := range w.Ranks {
-			row = append(row, ms(extra.of(&w.Ranks[k])), unit.Share(extra.of(&w.Ranks[k]), w.Ranks[k].SumNS), "")
+		for k := range shown {
+			row = append(row, ms(extra.of(&shown[k])), unit.Share(extra.of(&shown[k]), shown[k].SumNS), "")
 		}
 		s.row(row...)
 	}
