@@ -13,11 +13,77 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"opprof/engine/control"
 	"opprof/engine/regular"
 )
 
 // lowPriority is the niceness of the thread that compresses: serving comes first.
 const lowPriority = 19
+
+// PlainTraces are the traces of a run's verified windows that were left plain. Traces of a server that OpProf did not start stay as they are, and
+// are none of them.
+func PlainTraces(dir string) ([]string, error) {
+	var plain []string
+	err := eachVerified(dir, func(_ Summary, paths []string) error {
+		for _, path := range paths {
+			if anyPlain([]string{path}) {
+				plain = append(plain, path)
+			}
+		}
+		return nil
+	})
+	return plain, err
+}
+
+// CompressVerified compresses what PlainTraces gives and writes the summaries of the windows anew. No supervisor may work on the run. What goes
+// wrong with a trace leaves it and those behind it plain.
+func CompressVerified(ctx context.Context, dir string) error {
+	return eachVerified(dir, func(summary Summary, paths []string) error {
+		packed, failed := compressApart(ctx, paths)
+		for i := range packed {
+			if below, err := filepath.Rel(dir, packed[i]); err == nil {
+				summary.Ranks[i].File = below
+			}
+		}
+		return errors.Join(failed, writeSummary(dir, summary))
+	})
+}
+
+// eachVerified calls f with every verified window of which a trace is plain.
+func eachVerified(dir string, f func(s Summary, paths []string) error) error {
+	stand, err := Stand(dir)
+	if err != nil || stand.Watched {
+		return err
+	}
+	for _, w := range stand.Status.Windows {
+		if w.State != control.WindowVerified {
+			continue
+		}
+		summary, err := readSummary(dir, w.N)
+		if err != nil {
+			return err
+		}
+		paths := summary.paths(dir)
+		if !anyPlain(paths) {
+			continue
+		}
+		if err := f(summary, paths); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compressApart runs compressTraces on a thread that ends with it.
+func compressApart(ctx context.Context, paths []string) (packed []string, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		packed, err = compressTraces(ctx, paths)
+	}()
+	<-done
+	return packed, err
+}
 
 // compressTraces replaces verified traces by compressed copies, one after the other, and gives the paths that there are now. A trace is
 // removed only after its copy is on disk and has been read back; what goes wrong leaves the plain file.

@@ -74,16 +74,28 @@ func (s *Supervisor) compressLeft(taken []window.Taken) {
 			s.remark("the traces of window %d stay as they are: %v", i+1, err)
 			continue
 		}
-		p := pack{n: i + 1}
-		for _, r := range summary.Ranks {
-			p.paths = append(p.paths, filepath.Join(s.config.Dir, r.File))
-		}
+		p := pack{n: i + 1, paths: summary.paths(s.config.Dir)}
 		if !anyPlain(p.paths) {
 			continue
 		}
 		p.then = func(packed []string) { s.renameTraces(summary, packed) }
 		s.windows.packs.queue = append(s.windows.packs.queue, p)
 	}
+}
+
+// paths are the window's traces. One that was compressed by a process that was killed before it wrote the summary has its new name.
+func (s *Summary) paths(runDir string) []string {
+	var list []string
+	for _, r := range s.Ranks {
+		path := filepath.Join(runDir, r.File)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == ".json" {
+			if st, err := os.Stat(path + ".gz"); err == nil && st.Mode().IsRegular() {
+				path += ".gz"
+			}
+		}
+		list = append(list, path)
+	}
+	return list
 }
 
 // anyPlain reports whether a trace that can be compressed is there.
