@@ -49,7 +49,7 @@ declared pair was judged that is UNDECIDED.
 }
 
 func (o *gateOptions) run(env *Env, path string) error {
-	if o.limitPct <= 0 || o.limitPct > 100 {
+	if !(o.limitPct > 0 && o.limitPct <= 100) { // NaN too
 		return usageErrorf("--limit is %v: expected a percentage above 0 and up to 100", o.limitPct)
 	}
 	d, err := o.decide(env, path)

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"opprof/campaign/stat"
+	"opprof/engine/unit"
 )
 
 // Verdicts.
@@ -137,8 +138,26 @@ func (d *Decision) conclude() {
 // unequal says when the metrics do not rest on the same pairs: a run that lacks a metric voids the pair for all.
 func (d *Decision) unequal() string {
 	for _, m := range d.Metrics[min(1, len(d.Metrics)):] {
-		if m.N != d.Metrics[0].N {
-			return fmt.Sprintf("%s has %d pairs and %s %d: a pair counts for all metrics or for none", d.Metrics[0].Name, d.Metrics[0].N, m.Name, m.N)
+		first := &d.Metrics[0]
+		if m.N != first.N {
+			return fmt.Sprintf("%s has %s and %s %d: a pair counts for all metrics or for none", first.Name, unit.Counted(first.N, "pair"), m.Name, m.N)
+		}
+		if id := lacking(first.Pairs, m.Pairs); id != "" {
+			return fmt.Sprintf("pair %s has %s and no %s: a pair counts for all metrics or for none", id, first.Name, m.Name)
+		}
+	}
+	return ""
+}
+
+// lacking is the first pair of some that others have not, "" for none.
+func lacking(some, others []Effect) string {
+	have := make(map[string]bool, len(others))
+	for _, e := range others {
+		have[e.Pair] = true
+	}
+	for _, e := range some {
+		if !have[e.Pair] {
+			return e.Pair
 		}
 	}
 	return ""
@@ -195,6 +214,11 @@ func effects(r *Result, m Metric) (d, ab, ba []float64, invalid bool) {
 		if m.Higher {
 			v = -v
 		}
+		if math.IsInf(v, 0) || math.IsInf(pct(v), 0) {
+			invalid = true
+			r.Warnings = append(r.Warnings, fmt.Sprintf("pair %s is not a measurement: off %v, on %v are too far apart", p.ID, p.Off, p.On))
+			continue
+		}
 		d = append(d, v)
 		switch p.Order {
 		case "AB":
@@ -213,13 +237,13 @@ func (r *Result) estimate(m Metric, d []float64, alpha float64) {
 	mean, sd := stat.Mean(d), stat.SD(d)
 	r.PointPct = ptr(pct(mean))
 	r.SDPct = ptr(pct(sd))
-	r.upper, r.tUpper = stat.UpperExpanded(d, alpha), stat.UpperT(d, alpha)
+	b := stat.NewResamples(d)
+	r.upper, r.tUpper = b.UpperExpanded(alpha), stat.UpperT(d, alpha)
 	r.UpperPct, r.TUpperPct = ptr(pct(r.upper)), ptr(pct(r.tUpper))
 	if m.Higher {
 		r.LossPct = ptr(-100 * math.Expm1(-r.upper))
 	}
 	if len(d) > 1 {
-		b := stat.NewResamples(d)
 		r.PercentileUpper = ptr(pct(b.Quantile(1 - alpha)))
 		if sd > 0 {
 			r.BCaUpper = ptr(pct(b.BCa(1 - alpha)))
@@ -284,7 +308,7 @@ func (r *Result) verdict(invalid bool, order float64) {
 
 func (r *Result) warn(d []float64) {
 	if r.N >= MinPairs && r.N < WarnPairs {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pairs: the exact sign-flip test cannot reach %.1f %% below %d", r.N, 100*Alpha, WarnPairs))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s: the exact sign-flip test cannot reach %.1f %% below %d", unit.Counted(r.N, "pair"), 100*Alpha, WarnPairs))
 	}
 	if r.N > 1 && stat.SD(d) == 0 {
 		r.Warnings = append(r.Warnings, "every pair has the same ratio: the data look copied")

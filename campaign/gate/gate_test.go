@@ -206,18 +206,82 @@ func TestReadCSV(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"":                                     "no header",
+		"":                                     "it is empty",
 		"pair,order,metric,off,on\n1,AB,m,1,2": `no column "better"`,
-		"pair,order,metric,off,on,better\n1,XY,m,1,2,lower":                    "line 2: order",
-		"pair,order,metric,off,on,better\n1,AB,m,1,2,faster":                   "line 2: better",
-		"pair,order,metric,off,on,better\n1,AB,,1,2,lower":                     "line 2: no metric",
-		"pair,order,metric,off,on,better\n,AB,m,1,2,lower":                     "line 2: no pair",
-		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n1,BA,m,1,2,lower":  "line 3: pair 1 of metric m stands twice",
-		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n2,BA,m,1,2,higher": "line 3: metric m",
-		"pair,order,metric,off,on,better\n1,AB,\"m,1,2,lower":                  "quote",
+		"pair,order,metric,off,on,better\n1,XY,m,1,2,lower":                                "line 2: order",
+		"pair,order,metric,off,on,better\n1,AB,m,1,2,faster":                               "line 2: better",
+		"pair,order,metric,off,on,better\n1,AB,,1,2,lower":                                 "line 2: no metric",
+		"pair,order,metric,off,on,better\n,AB,m,1,2,lower":                                 "line 2: no pair",
+		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n1,BA,m,1,2,lower":              "line 3: pair 1 of metric m stands twice",
+		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n2,BA,m,1,2,higher":             "line 3: metric m",
+		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n1,BA,k,1,2,lower":              "line 3: pair 1 has order BA here and AB in another row",
+		"pair,order,metric,off,on,better\n1,AB," + strings.Repeat("m", 300) + ",1,2,lower": "line 2: metric and pair have names of 300 and 1 bytes",
+		manyPairs(MaxPairs + 1):                               "line 10002: metric m has more than 10000 pairs",
+		"pair,order,metric,off,on,better\n1,AB,\"m,1,2,lower": "quote",
 	} {
 		if _, err := ReadCSV(strings.NewReader(text), "r.csv"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ReadCSV(%q): %v, want %q", text, err, want)
+		}
+	}
+}
+
+// manyPairs is a table of n pairs that vary.
+func manyPairs(n int) string {
+	var b strings.Builder
+	b.WriteString("pair,order,metric,off,on,better\n")
+	for i := range n {
+		fmt.Fprintf(&b, "%d,%s,m,100,%d,lower\n", i, []string{"AB", "BA"}[i%2], 95+i*7%13)
+	}
+	return b.String()
+}
+
+// A table as long as they may be is decided, and as the t bound would, which many pairs come close to.
+func TestTenThousandPairs(t *testing.T) {
+	metrics, err := ReadCSV(strings.NewReader(manyPairs(MaxPairs)), "r.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := Decide(metrics, Options{}).Metrics[0]
+	if r.N != MaxPairs || math.Abs(*r.UpperPct-*r.TUpperPct) > 0.01 || *r.UpperPct <= *r.PointPct {
+		t.Errorf("%d pairs: point %v, bound %v, t bound %v", r.N, *r.PointPct, *r.UpperPct, *r.TUpperPct)
+	}
+}
+
+// Two metrics with as many pairs rest on the same pairs only if those are the same ones.
+func TestMetricsOfOtherPairsAreNotDecided(t *testing.T) {
+	of := func(name string, without int) Metric {
+		m := Metric{Name: name}
+		for i := range 9 {
+			if i != without {
+				m.Pairs = append(m.Pairs, Pair{ID: fmt.Sprint(i), Order: []string{"AB", "BA"}[i%2], Off: 100, On: 100 + float64(i)/10})
+			}
+		}
+		return m
+	}
+	d := Decide([]Metric{of("a", 3), of("b", 5)}, Options{})
+	if d.Verdict != Undecided || !strings.Contains(strings.Join(d.Reasons, "\n"), "pair 5 has a and no b") {
+		t.Errorf("%s: %q", d.Verdict, d.Reasons)
+	}
+	if d := Decide([]Metric{of("a", 3), of("b", 3)}, Options{}); d.Verdict != Pass {
+		t.Errorf("the same pairs: %s: %q", d.Verdict, d.Reasons)
+	}
+}
+
+// A ratio that no number holds is no measurement, and what is printed of the pairs stays finite.
+func TestRatiosThatNoNumberHolds(t *testing.T) {
+	for _, higher := range []bool{false, true} {
+		m := Metric{Name: "a", Higher: higher}
+		for i := range 6 {
+			m.Pairs = append(m.Pairs, Pair{ID: fmt.Sprint(i), Order: "AB", Off: 5e-324, On: 1e308})
+		}
+		if higher {
+			for i := range m.Pairs {
+				m.Pairs[i].Off, m.Pairs[i].On = m.Pairs[i].On, m.Pairs[i].Off
+			}
+		}
+		d := Decide([]Metric{m}, Options{})
+		if _, err := json.Marshal(d); err != nil || d.Verdict != Undecided {
+			t.Errorf("higher %v: %s, %v", higher, d.Verdict, err)
 		}
 	}
 }

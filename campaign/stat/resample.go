@@ -2,7 +2,10 @@ package stat
 
 import (
 	"math"
+	"math/cmplx"
 	"slices"
+
+	"gonum.org/v1/gonum/dsp/fourier"
 )
 
 // exactLimit is the most values whose resamples are enumerated: 12 values have 1.35 million count multisets.
@@ -75,33 +78,50 @@ func (r *Resamples) enumerate() {
 	}
 }
 
-// convolve adds n draws on a grid.
+// convolve adds n draws on a grid: the spectrum of one draw to the power of n. Of many draws only a window around the middle is computed,
+// as their sum is hardly ever elsewhere; what is goes around the window's ends.
 func (r *Resamples) convolve() {
 	n := len(r.x)
 	low, high := slices.Min(r.x), slices.Max(r.x)
 	step := (high - low) / gridSteps
-	at := make([]int, n)
+	at := make([]float64, n)
 	for i, v := range r.x {
-		at[i] = int(math.Round((v - low) / step))
+		at[i] = math.Round((v - low) / step)
 	}
-	p := []float64{1}
-	for range n {
-		next := make([]float64, len(p)+gridSteps)
-		for _, k := range at {
-			for i, v := range p {
-				next[i+k] += v / float64(n)
-			}
-		}
-		p = next
+	first, size := 0, powerOfTwo(float64(n*gridSteps+1))
+	if window := powerOfTwo(2 * reachSDs * (SD(at)*math.Sqrt(float64(n)) + gridSteps)); window < size {
+		size = window
+		first = max(0, int(Mean(at)*float64(n))-size/2)
 	}
-	for i, w := range p {
-		if w > 0 {
+	p := make([]float64, size)
+	for _, k := range at {
+		p[int(k)] += 1 / float64(n)
+	}
+	transform := fourier.NewFFT(size)
+	spectrum := transform.Coefficients(nil, p)
+	for i, c := range spectrum {
+		spectrum[i] = cmplx.Pow(c, complex(float64(n), 0))
+	}
+	p = transform.Sequence(p, spectrum)
+	for i := first; i < first+size; i++ {
+		if w := p[i%size] / float64(size); w > leastWeight {
 			r.means = append(r.means, low+float64(i)*step/float64(n))
 			r.weight = append(r.weight, w)
 		}
 	}
 	r.slack = step / 2
 }
+
+// powerOfTwo is the smallest power of two that is not below x.
+func powerOfTwo(x float64) int { return 1 << int(math.Ceil(math.Log2(x))) }
+
+const (
+	// reachSDs is how many standard deviations to either side of the middle a window has, and as many times the range of the values, which
+	// a single value far from the others needs.
+	reachSDs = 8
+	// leastWeight is what the transform's rounding leaves where nothing is.
+	leastWeight = 1e-17
+)
 
 // probabilityEpsilon absorbs the rounding of summed weights: probabilities that differ by less are the same.
 const probabilityEpsilon = 1e-12
@@ -119,6 +139,14 @@ func (r *Resamples) Quantile(p float64) float64 {
 		return math.NaN()
 	}
 	return r.means[len(r.means)-1] + r.slack
+}
+
+// UpperExpanded is the expanded-percentile upper bound of the mean at 1-alpha; NaN for fewer than two values.
+func (r *Resamples) UpperExpanded(alpha float64) float64 {
+	if len(r.x) < 2 {
+		return math.NaN()
+	}
+	return r.Quantile(1 - ExpandedAlpha(len(r.x), alpha))
 }
 
 // position is P(T* < t) and P(T* = t) for the observed mean t, equal up to rounding.

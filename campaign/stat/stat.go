@@ -66,10 +66,7 @@ func ExpandedAlpha(n int, alpha float64) float64 {
 
 // UpperExpanded is the expanded-percentile upper bound of the mean at 1-alpha; NaN for fewer than two values.
 func UpperExpanded(x []float64, alpha float64) float64 {
-	if len(x) < 2 {
-		return math.NaN()
-	}
-	return NewResamples(x).Quantile(1 - ExpandedAlpha(len(x), alpha))
+	return NewResamples(x).UpperExpanded(alpha)
 }
 
 // SignFlip is the exact one-sided p-value of the hypothesis that the mean is at least limit, by flipping the signs of x - limit in all

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"gonum.org/v1/gonum/stat/distuv"
 	"pgregory.net/rapid"
 )
 
@@ -209,6 +210,27 @@ func TestGridNearExact(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Beyond what is computed whole, a bound stays where the values' own distribution has it: that of draws of 0 and 1 is binomial.
+func TestManyDraws(t *testing.T) {
+	for _, c := range []struct{ n, ones int }{{200, 40}, {3000, 1}, {3000, 1500}} {
+		x := make([]float64, c.n)
+		for i := range c.ones {
+			x[i] = 1
+		}
+		exact := distuv.Binomial{N: float64(c.n), P: float64(c.ones) / float64(c.n)}
+		r := NewResamples(x)
+		for _, p := range []float64{0.025, 0.5, 0.975} {
+			want := 0
+			for exact.CDF(float64(want)) < p {
+				want++
+			}
+			if got := r.Quantile(p) * float64(c.n); math.Abs(got-float64(want)) > float64(c.n)/gridSteps+1e-6 {
+				t.Errorf("%d ones of %d: quantile %v is %v, want %d", c.ones, c.n, p, got, want)
+			}
+		}
+	}
 }
 
 func TestEdges(t *testing.T) {
