@@ -90,6 +90,9 @@ func (p Places) ScreenState() (string, error) { return p.stateFile("screen state
 // Log is the program's own log: $XDG_STATE_HOME/opprof/opprof.log.
 func (p Places) Log() (string, error) { return p.stateFile("log", "opprof.log") }
 
+// Notes is the folder of the notes about runs whose own folder is not writable: $XDG_STATE_HOME/opprof/notes.
+func (p Places) Notes() (string, error) { return p.stateFile("notes", "notes") }
+
 func (p Places) stateFile(what, name string) (string, error) {
 	state, err := p.xdg("XDG_STATE_HOME", ".local/state")
 	if err != nil {
