@@ -17,7 +17,13 @@ const dayBytes = 44 << 30
 // wholeDay is a stream of 44 GiB and its saved index.
 func wholeDay(t testing.TB) (p *patched, path string) {
 	t.Helper()
-	p = newPatched(t, "h200-tp1", 4*BlockSteps, 1<<62)
+	return wholeDayOf(t, 4*BlockSteps)
+}
+
+// wholeDayOf is a day that repeats so many steps.
+func wholeDayOf(t testing.TB, steps int) (p *patched, path string) {
+	t.Helper()
+	p = newPatched(t, "h200-tp1", steps, 1<<62)
 	repetitions := int64(dayBytes) / int64(len(p.unit))
 	p.size = int64(len(p.head)) + repetitions*int64(len(p.unit))
 	x := p.day(t, repetitions)
