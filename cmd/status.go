@@ -125,7 +125,7 @@ func windowText(w control.Window) string {
 		text += fmt.Sprintf(", steps %d to %d", *w.First, *w.Last)
 	}
 	if w.StallNS != nil {
-		text += fmt.Sprintf(", longest step %s", unit.Duration(*w.StallNS))
+		text += fmt.Sprintf(", export stall %s", unit.Duration(*w.StallNS))
 	}
 	if w.Reason != "" {
 		text += ": " + w.Reason

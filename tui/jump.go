@@ -90,7 +90,7 @@ func counted(n int64, what string) string {
 	return unit.Count(n) + " " + what + "s"
 }
 
-// inWindow names the profiler window that a step belongs to; its longest step is the export.
+// inWindow names the profiler window that a step belongs to; and says where it is the longest, as the one that the export holds up mostly is.
 func inWindow(f *store.Frame, now *store.Instant) string {
 	for i := range f.Windows {
 		w := &f.Windows[i]
@@ -99,7 +99,7 @@ func inWindow(f *store.Frame, now *store.Instant) string {
 		}
 		text := fmt.Sprintf(", in profiler window %d", i+1)
 		if now.PeriodNS != nil && *now.PeriodNS >= w.StallNS {
-			text += " (export)"
+			text += " (its longest step)"
 		}
 		return text
 	}

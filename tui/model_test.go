@@ -67,7 +67,7 @@ func TestKeys(t *testing.T) {
 		{"previous preemption", true, "end P", "preemption: step ", "no earlier"},
 		{"next preemption behind the last goes round", true, "end p", "no later preemption: back to the first.  preemption: step ", ""},
 		{"previous preemption before the first goes round", true, "P", "no earlier preemption: on to the last.  preemption: step ", ""},
-		{"a stall says how long and in which window", true, "s s s", "stall: step 255, 943 ms, in profiler window 1 (export)", "no later"},
+		{"a stall says how long and in which window", true, "s s s", "stall: step 255, 943 ms, in profiler window 1 (its longest step)", "no later"},
 		{"a window says its steps", true, "n", "profiler window 1: steps ", ""},
 		{"a gap says what is missing", true, "x", "gap: steps ", "no later"},
 		{"a gap says that nothing was dropped", true, "x", "missing (1,527), none reported as dropped", ""},

@@ -39,7 +39,7 @@ type TracedWindow struct {
 	StartNS   int64                 `json:"start_ns"`   // since 1970; 0 unknown
 	FirstStep int64                 `json:"first_step"` // 0 unknown
 	LastStep  int64                 `json:"last_step"`  // 0 unknown
-	StallNS   int64                 `json:"stall_ns"`   // longest step period from its first step to its stop; 0 unknown
+	StallNS   int64                 `json:"stall_ns"`   // how long the export held serving up: the longest step period from the last labelled step on; 0 unknown
 	Ranks     int                   `json:"ranks"`      // files that were read
 	Expected  int                   `json:"expected"`   // ranks of the engine; 0 unknown
 	Detail    *capture.WindowReport `json:"detail"`     // null when its traces were not read
@@ -67,11 +67,8 @@ func Windows(list *catalog.List) []TracedWindow {
 	}
 	for i := range list.Windows {
 		w := &list.Windows[i]
-		v := TracedWindow{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep,
+		v := TracedWindow{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep, StallNS: w.StallNS,
 			Ranks: w.Ranks, Expected: w.Expected}
-		if w.Marker != nil {
-			v.StallNS = w.Marker.StallNS
-		}
 		if w.Detail != nil {
 			c := capture.Capture{Windows: []join.Window{*w.Detail}, Paths: map[*rank.Breakdown]string{}}
 			for _, b := range w.Detail.Ranks {

@@ -21,7 +21,7 @@ func (r *Report) windows() []page.Block {
 		return nil
 	}
 	list := page.Table{Columns: []page.Column{{Name: "window", Number: true}, {Name: "state"}, {Name: "started"}, {Name: "steps"}, {Name: "ranks"},
-		{Name: "longest step period", Unit: "ms", Number: true}, {Name: "remark"}}}
+		{Name: "export stall", Unit: "ms", Number: true}, {Name: "remark"}}}
 	var details []page.Block
 	for i := range r.Windows {
 		w := &r.Windows[i]

@@ -83,7 +83,8 @@ type EngineWindow struct {
 	PerturbedLast int64          // newest step when the last file was whole: serving was disturbed from the marker to here
 	stopAfter     int64          // newest step when its profiler was stopped; 0 while it was not
 	labelled      bool           // Steps are those that labels were found of
-	longestNS     int64
+	longestNS     int64          // of all its steps
+	behindNS      int64          // longest period behind the labelled steps
 }
 
 // LabelledStep is what a label says of a step, and when it was submitted.
@@ -94,6 +95,7 @@ type LabelledStep struct {
 	DecodeRequests  int64
 	DecodeTokens    int64
 	SubmitWallNS    int64 // since 1970
+	PeriodNS        int64 // 0 when unknown
 }
 
 // File is a trace file that appeared after the start.

@@ -57,7 +57,7 @@ func (c *Controller) stopped(w *Window, p *record.Profile) {
 		return
 	}
 	e.stopAfter = p.AfterStep
-	e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool { return s.Index > p.AfterStep })
+	e.keep(0, p.AfterStep)
 }
 
 func (w *Window) engine(id string) *EngineWindow {
@@ -76,13 +76,37 @@ func (c *Controller) follow(w *Window, s *record.Step, periodNS *int64) {
 		return
 	}
 	e.LastStep = s.StepIndex
+	var period int64
 	if periodNS != nil {
-		e.longestNS = max(e.longestNS, *periodNS)
+		period = *periodNS
 	}
-	if c.labels(e, s.StepIndex) {
+	e.longestNS = max(e.longestNS, period)
+	switch {
+	case c.labels(e, s.StepIndex):
 		e.Steps = append(e.Steps, LabelledStep{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens,
-			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS})
+			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS, PeriodNS: period})
+	case s.StepIndex > e.AfterStep+c.settings.Skip:
+		e.behindNS = max(e.behindNS, period)
 	}
+}
+
+// exportNS is the longest period from the last labelled step on: the profiler ends there and writes its traces, which holds serving up. A
+// longer step before it, such as one that compiled a kernel, is none of the export's. Where no labels are known it is the longest of all.
+func (e *EngineWindow) exportNS() int64 {
+	if len(e.Steps) == 0 {
+		return e.longestNS
+	}
+	return max(e.behindNS, e.Steps[len(e.Steps)-1].PeriodNS)
+}
+
+// keep drops the kept steps outside of some, and takes the periods of those behind.
+func (e *EngineWindow) keep(first, last int64) {
+	e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool {
+		if s.Index > last {
+			e.behindNS = max(e.behindNS, s.PeriodNS)
+		}
+		return s.Index < first || s.Index > last
+	})
 }
 
 // looseMost bounds the steps that are kept of a window whose labels are not counted before they are read.
@@ -318,7 +342,7 @@ func (w *Window) keepLabelled(labelled map[string][2]int64) {
 		e := &w.Engines[i]
 		if r, ok := labelled[e.ID]; ok {
 			e.labelled = true
-			e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool { return s.Index < r[0] || s.Index > r[1] })
+			e.keep(r[0], r[1])
 		}
 	}
 }
@@ -333,7 +357,7 @@ func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
 			first, last := e.Steps[0].Index, e.Steps[n-1].Index
 			w.First, w.Last = &first, &last
 		}
-		stall = max(stall, e.longestNS)
+		stall = max(stall, w.Engines[i].exportNS())
 	}
 	if stall > 0 {
 		w.StallNS = &stall

@@ -432,6 +432,50 @@ func TestTheStepThatTheExportHoldsUpBelongsToTheWindow(t *testing.T) {
 	}
 }
 
+// TestALongStepBeforeTheExport: a labelled step that compiled a kernel takes longer than the export, and is not taken for it. The steps that
+// the worker labelled may be told only by what it wrote.
+func TestALongStepBeforeTheExport(t *testing.T) {
+	for name, c := range map[string]struct {
+		loose    bool
+		slow     int64 // of the step that is longest of all
+		labelled map[string][2]int64
+		want     int64
+	}{
+		"in the first step":       {false, 101, nil, 700},
+		"in the ninth":            {false, 109, nil, 700},
+		"in the last":             {false, 110, nil, 1800},
+		"behind the last":         {false, 111, nil, 1800},
+		"labels begin later":      {true, 101, map[string][2]int64{"dp0": {103, 110}}, 700},
+		"labels end sooner":       {true, 109, map[string][2]int64{"dp0": {103, 108}}, 1800},
+		"nothing says the labels": {true, 101, nil, 1800},
+	} {
+		b := newBench(t, 1)
+		b.c.settings.Loose = c.loose
+		b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+		b.open(1, 100)
+		for i := int64(101); i <= 112; i++ {
+			period := int64(10)
+			switch i {
+			case c.slow:
+				period = 1800
+			case 110:
+				period = 700
+			}
+			b.take(b.c.Step(b.now, &record.Step{EngineID: "dp0", StepIndex: i}, &period))
+		}
+		b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStop, AfterStep: 112}))
+		b.take(b.c.Files(b.now, 1, files(1, true)))
+		b.take(b.c.StopReturned(b.now, 1, nil))
+		b.tick(2)
+		found := ranks(1, 10)
+		found.Labelled = c.labelled
+		b.take(b.c.Inspected(b.now, 1, found, nil))
+		if w := b.state(1); w.StallNS == nil || *w.StallNS != c.want {
+			t.Errorf("%s: %+v", name, w)
+		}
+	}
+}
+
 // TestTrafficThatEndsWithTheWindow: no step comes after the last labelled one, and the window ends all the same.
 func TestTrafficThatEndsWithTheWindow(t *testing.T) {
 	b := newBench(t, 1)

@@ -56,6 +56,7 @@ type Catalog struct {
 	windows   []join.Window
 	taxonomy  rank.Taxonomy
 	described map[string][]join.Step // steps of windows without traces, by key
+	behind    map[string][]join.Step // the first steps behind the labelled ones, by key
 	version   uint64
 	problem   string
 }
@@ -68,7 +69,7 @@ func New(o Options) *Catalog {
 	if o.MaxFiles == 0 {
 		o.MaxFiles = defaultMaxFiles
 	}
-	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}, described: map[string][]join.Step{}}
+	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}, described: map[string][]join.Step{}, behind: map[string][]join.Step{}}
 	c.list.Store(&List{})
 	return c
 }
@@ -349,7 +350,8 @@ func (c *Catalog) publish() {
 	c.version++
 	l := &List{Version: c.version, Windows: merge(k), Of: len(c.files), Problem: c.problem}
 	for i := range l.Windows {
-		l.Windows[i].Steps = c.steps(&l.Windows[i])
+		w := &l.Windows[i]
+		w.Steps, w.StallNS = c.steps(w), c.stall(w)
 	}
 	for _, f := range c.files {
 		if f.state == FileRead || f.state == FileFailed {

@@ -71,7 +71,7 @@ func (k *known) placeWindow(out []Window, d *join.Window) []Window {
 		m := out[i].Marker
 		switch {
 		case m == nil || out[i].Detail != nil || !sameEngine(m.Engine, d.DP()):
-		case d.Join.Method != "" && m.AfterStep == d.Join.AfterStep && m.StartNS <= first+markerSlackNS:
+		case d.Join.Method != "" && begins(m, d.Join.AfterStep) && m.StartNS <= first+markerSlackNS:
 			at = i
 		case d.Join.Method == "" && m.StartNS <= first+markerSlackNS:
 			at = i
@@ -98,6 +98,12 @@ func (k *known) placeWindow(out []Window, d *join.Window) []Window {
 		}
 	}
 	return out
+}
+
+// begins reports whether labels behind a step may be those of a marker's window: they begin at the marker or, with a schedule that warms up
+// or a delay, some steps later, but before its stop.
+func begins(m *store.Window, after int64) bool {
+	return after == m.AfterStep || after > m.AfterStep && (m.StopNS == 0 || after < m.StopAfterStep)
 }
 
 // placeFile gives a file that was not read to the window whose traces were being written at its export time, or a line of its own.

@@ -26,6 +26,37 @@ func (c *Catalog) steps(w *Window) []join.Step {
 	return known
 }
 
+// stepsBehind is how many steps behind the labelled ones are looked at for the export: it holds up the last labelled step or, with several
+// ranks, the next; one more may be in flight.
+const stepsBehind = 2
+
+// stall is how long the export held serving up.
+func (c *Catalog) stall(w *Window) int64 {
+	if w.Detail == nil || len(w.Detail.Join.Steps) == 0 {
+		if w.Marker == nil {
+			return 0
+		}
+		return w.Marker.StallNS
+	}
+	last := w.Detail.Join.Steps[len(w.Detail.Join.Steps)-1]
+	behind := c.behind[w.Key]
+	for w.Marker != nil && c.options.Step != nil && len(behind) < stepsBehind {
+		s, ok := c.options.Step(w.Marker.Engine, last.Index+1+int64(len(behind)))
+		if !ok {
+			break
+		}
+		behind = append(behind, s)
+	}
+	c.behind[w.Key] = behind
+	var longest int64
+	for _, s := range append([]join.Step{last}, behind...) {
+		if s.PeriodNS != nil {
+			longest = max(longest, *s.PeriodNS)
+		}
+	}
+	return longest
+}
+
 // Composition is what the window's steps held: by the labels of its traces, else by the records of its first steps.
 func (w *Window) Composition() join.Composition {
 	if w.Detail != nil {

@@ -197,7 +197,7 @@ func (s *Supervised) WindowText(w *control.Window) string {
 		parts = append(parts, fmt.Sprintf("steps %s-%s", unit.Count(*w.First), unit.Count(*w.Last)))
 	}
 	if w.StallNS != nil {
-		parts = append(parts, "longest step "+unit.Duration(*w.StallNS))
+		parts = append(parts, "export stall "+unit.Duration(*w.StallNS))
 	}
 	if w.Reason != "" && w.Reason != w.State {
 		parts = append(parts, w.Reason)

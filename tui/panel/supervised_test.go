@@ -115,7 +115,7 @@ func TestWindowText(t *testing.T) {
 		{control.Window{State: control.WindowArmed, Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "waiting > 3", For: 4}, Held: 1}, "held for 1 of 4 steps: when waiting > 3 holds for 4 steps"},
 		{control.Window{State: control.WindowRecording}, "10 steps are recorded"},
 		{control.Window{State: control.WindowFlushing, Reason: "no step for 5 s"}, "no step for 5 s"},
-		{control.Window{State: control.WindowVerified, First: at(int64(1100)), Last: at(int64(1109)), StallNS: at(int64(420_000_000))}, "steps 1,100-1,109, longest step 420 ms"},
+		{control.Window{State: control.WindowVerified, First: at(int64(1100)), Last: at(int64(1109)), StallNS: at(int64(420_000_000))}, "steps 1,100-1,109, export stall 420 ms"},
 		{control.Window{State: control.WindowFailed, Reason: "no trace appeared"}, "no trace appeared"},
 		{control.Window{State: control.WindowCancelled, Reason: "cancelled"}, ""},
 	} {
