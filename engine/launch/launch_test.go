@@ -135,7 +135,9 @@ func TestWhatAPreflightFinds(t *testing.T) {
 		{"srun of one task", func(s *serverconf.Server, _ *Machine) { s.Wrapper = []string{"srun", "-n", "1"} }, nil},
 		{"a port that is taken", func(s *serverconf.Server, _ *Machine) { s.Port = busy.Addr().(*net.TCPAddr).Port }, []string{"address already in use"}},
 		{"a long socket", func(s *serverconf.Server, _ *Machine) { s.UDS = "/" + strings.Repeat("x", 120) }, []string{"107"}},
-		{"a model that is not there", func(s *serverconf.Server, _ *Machine) { s.Model = "/nowhere/m" }, []string{"model /nowhere/m"}},
+		{"a model that is not there", func(s *serverconf.Server, _ *Machine) { s.Model = "/nowhere/m" }, []string{"model /nowhere/m: it does not exist"}},
+		{"a model without its configuration", func(s *serverconf.Server, _ *Machine) { s.Model = t.TempDir() }, []string{"the folder has no config.json"}},
+		{"a model that is a file", func(s *serverconf.Server, _ *Machine) { s.Model = filepath.Join(s.Model, "config.json") }, []string{"it is not a folder"}},
 		{"a model that cannot be fetched", func(s *serverconf.Server, m *Machine) {
 			s.Model, m.Environ = "org/name", []string{"HF_HUB_OFFLINE=1", "HF_HOME=/nowhere"}
 		}, []string{"HF_HUB_OFFLINE"}},

@@ -3,6 +3,7 @@ package launch
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,8 +19,8 @@ func checkModel(r *Report, m Machine, s serverconf.Server) int64 {
 	dir, isPath := modelDir(m, s.Model)
 	switch {
 	case isPath:
-		if _, err := os.Stat(filepath.Join(dir, "config.json")); err != nil {
-			r.problem("model %s: %v: expected a folder with config.json", s.Model, errors.Unwrap(err))
+		if err := checkModelDir(dir); err != nil {
+			r.problem("model %s: %v", s.Model, err)
 			return 0
 		}
 	case dir == "" && last(m.Environ, "HF_HUB_OFFLINE") == "1":
@@ -37,6 +38,28 @@ func checkModel(r *Report, m Machine, s serverconf.Server) int64 {
 		r.problem("model %s: no weights (*.safetensors, *.bin) in %s; --load-format dummy makes random ones", s.Model, dir)
 	}
 	return weights
+}
+
+// checkModelDir says what a folder lacks that vLLM would look for at once.
+func checkModelDir(dir string) error {
+	st, err := os.Stat(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("it does not exist: expected a folder with config.json")
+	case err != nil:
+		return err
+	case !st.IsDir():
+		return errors.New("it is not a folder: expected one with config.json")
+	}
+	switch st, err := os.Stat(filepath.Join(dir, "config.json")); {
+	case errors.Is(err, fs.ErrNotExist):
+		return errors.New("the folder has no config.json: it is no model, or not a whole one")
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return errors.New("its config.json is not a file")
+	}
+	return nil
 }
 
 // modelDir is where a model's files lie: the folder itself, or the newest snapshot in the local cache of the hub; "" when it is not there.

@@ -23,7 +23,10 @@ type Metrics struct {
 	FirstBad string
 }
 
-// ReadMetrics reads the text format of Prometheus. Only an I/O error ends it.
+// maxSamples bounds the samples of a snapshot; vLLM has some hundred for each engine.
+const maxSamples = 100_000
+
+// ReadMetrics reads the text format of Prometheus. Only an I/O error ends it, and more samples than any server has.
 func ReadMetrics(r io.Reader) (Metrics, error) {
 	var m Metrics
 	in := bufio.NewScanner(r)
@@ -40,6 +43,9 @@ func ReadMetrics(r io.Reader) (Metrics, error) {
 				m.FirstBad = fmt.Sprintf("line %d: %s", n, why)
 			}
 			continue
+		}
+		if len(m.Samples) == maxSamples {
+			return m, fmt.Errorf("cannot read metrics: line %d: more than %d samples: that is no vLLM server", n, maxSamples)
 		}
 		m.Samples = append(m.Samples, s)
 	}
@@ -69,7 +75,7 @@ func parseSample(line string) (Sample, string) {
 	}
 	v, err := strconv.ParseFloat(fields[0], 64)
 	if err != nil {
-		return s, "the value is not a number: " + fields[0]
+		return s, fmt.Sprintf("the value is not a number: %.40q", fields[0])
 	}
 	s.Value = v
 	return s, ""

@@ -182,3 +182,15 @@ func FuzzMetrics(f *testing.F) {
 		}
 	})
 }
+
+// An answer with more samples than any server has is given up before it fills the memory, and what is not a number is quoted in short.
+func TestMetricsWithoutEnd(t *testing.T) {
+	m, err := ReadMetrics(strings.NewReader(strings.Repeat("a 1\n", maxSamples+1)))
+	if err == nil || !strings.Contains(err.Error(), "line 100001: more than 100000 samples") || len(m.Samples) != maxSamples {
+		t.Errorf("%d samples, %v", len(m.Samples), err)
+	}
+	m, err = ReadMetrics(strings.NewReader("a \x1b[31m" + strings.Repeat("x", 1<<20)))
+	if err != nil || m.BadLines != 1 || len(m.FirstBad) > 200 || strings.Contains(m.FirstBad, "\x1b") {
+		t.Errorf("%v: %.300q", err, m.FirstBad)
+	}
+}
