@@ -23,10 +23,9 @@ import os
 import sys
 import threading
 import time
-from bisect import bisect_left
-from collections import deque
-from collections.abc import Iterator
-from itertools import accumulate, repeat
+from bisect import bisect_left, bisect_right
+from collections import defaultdict, deque
+from itertools import accumulate, chain, repeat
 from multiprocessing.util import Finalize
 from operator import attrgetter, mul, sub
 from time import monotonic_ns, time_ns
@@ -58,7 +57,8 @@ JOIN_SECONDS = 5.0
 BURST_LINES = 32
 BURST_PAUSE_SECONDS = 0.0005
 COST_UNIT_NS = 100
-NEVER = sys.maxsize
+CHECK_STEPS = 1024
+UPPER_EDGES = [*CONTEXT_EDGES, 1 << 62]
 
 LOOKUPS = ["requests", "queries", "hits"]
 LOOKUPS += [f"preempted_{name}" for name in LOOKUPS]
@@ -169,7 +169,10 @@ class StepRecorder:
         self._connects = scheduler.connector is not None
         self._caches_prefixes = bool(config.cache_config.enable_prefix_caching)
         self._lookups_before = (NO_LOOKUPS, NO_LOOKUPS)
-        self._no_lookups = self._prefix(NO_LOOKUPS, NO_LOOKUPS)
+        self._no_lookups = Prefix(
+            dict(zip(LOOKUPS, NO_LOOKUPS)) if self._caches_prefixes else None,
+            dict(zip(LOOKUPS, NO_LOOKUPS)) if self._connects else None,
+        )
         self._begin_cost = 0
         self._pending: deque[tuple[Any, tuple, int]] = deque()
         self._missing_steps = 0
@@ -180,19 +183,16 @@ class StepRecorder:
         self._reached: dict[str, int] = {}
         self._refill: dict[str, int] = {}
 
-        # The last composition, and whether the next step may take it over.
-        # Speculative decoding and KV connectors change lengths between steps.
-        self._composition: tuple = ()
-        self._context_bins: list[int] = []
-        self._steady = False
-        self._never_steady = self._connects or bool(config.num_speculative_tokens)
-        self._count = 0
-        self._lengths: list[int] = []  # sorted, without the growth since then
-        self._growth = 0
-        self._cuts: list[int] = []  # how many lengths are within each edge
-        self._crossings: list[int] = []  # at what growth one more is past it
-        self._next_crossing = NEVER
+        # The last step, from which the next one is counted. Speculative decoding
+        # and KV connectors change lengths between steps.
         self._last_step = 0
+        self._names: list[str] = []  # in the scheduler's order
+        self._first_prefill = 0  # no place before it holds a prompt
+        self._composition: tuple = ()
+        self._contexts = Contexts()
+        self._context_bins: list[int] = []  # as records keep them: never changed
+        self._steady = False  # decodes of one token each, and nothing else
+        self._follows = not (self._connects or config.num_speculative_tokens)
         self._closed = False
 
         blocks = self._kv_cache.block_pool.num_gpu_blocks - 1  # less the null block
@@ -304,14 +304,28 @@ class StepRecorder:
         """What StepEncoder makes the line of, but for how the step ends."""
         scheduler = self._scheduler
         index = scheduler.current_step
-        if not (self._steady and self._take_over(output, index)):
-            self._compose(output)
+        follows = self._follows and index == self._last_step + 1
         self._last_step = index
+        if output.finished_req_ids and (self._reached or self._refill):
+            self._forget(output.finished_req_ids)
+        cached = output.scheduled_cached_reqs
+        if (
+            follows
+            and self._steady
+            and output.total_num_scheduled_tokens == len(self._names)
+            and cached.req_ids == self._names
+            and not cached.resumed_req_ids
+        ):
+            if self._contexts.grow():
+                self._context_bins = self._contexts.bins.copy()
+        else:
+            self._compose(output, follows)
+        if index % CHECK_STEPS == 0 and self._follows:
+            self._check(output)
         local = self._kv_cache.prefix_cache_stats
         prefix = self._no_lookups
         if local.requests or local.preempted_requests or self._connects:
-            after, before = self._lookups(), self._lookups_before
-            prefix = self._prefix(*map(differences, after, before))
+            prefix = self._no_lookups, self._lookups(), self._lookups_before
         return (
             index,
             time_ns(),
@@ -329,117 +343,109 @@ class StepRecorder:
     def _lookups(self) -> tuple[tuple, tuple]:
         """The prefix-cache counters, local and external. vLLM starts new ones from
         time to time, and each lookup in them counts one more request."""
-        external = self._scheduler.connector_prefix_cache_stats
+        external = self._connects and self._scheduler.connector_prefix_cache_stats
         return (
             lookup_counters(self._kv_cache.prefix_cache_stats),
             lookup_counters(external) if external else NO_LOOKUPS,
         )
 
-    def _prefix(self, local: tuple, external: tuple) -> Prefix:
-        return Prefix(
-            dict(zip(LOOKUPS, local)) if self._caches_prefixes else None,
-            dict(zip(LOOKUPS, external)) if self._connects else None,
-        )
-
-    def _take_over(self, output, index: int) -> bool:
-        """Take over the last composition, if the same requests decode one token
-        each again: only the context lengths have grown, all by one.
-
-        A steady step scheduled every running request, and only new and resumed
-        requests join those. Where none do, as many requests as then are the same
-        requests, and as many tokens as requests is one token for each.
-        """
-        count = self._count
-        if not (
-            output.total_num_scheduled_tokens == count
-            and len(output.num_scheduled_tokens) == count
-            and index == self._last_step + 1
-            and not output.scheduled_new_reqs
-            and not output.scheduled_cached_reqs.resumed_req_ids
-            and not output.finished_req_ids
-        ):
-            return False
-        self._growth = growth = self._growth + 1
-        if growth == self._next_crossing:
-            self._cross_edges()
-        return True
-
-    def _cross_edges(self) -> None:
-        """Count the lengths that have just grown past an edge in the bin above."""
-        self._context_bins = bins = self._context_bins.copy()  # one is in a record
-        lengths, growth, crossings = self._lengths, self._growth, self._crossings
-        while self._next_crossing == growth:
-            i = crossings.index(growth)
-            edge, cut = CONTEXT_EDGES[i] - growth, self._cuts[i]
-            while cut and lengths[cut - 1] > edge:
-                cut -= 1
-                bins[i] -= 1
-                bins[i + 1] += 1
-            self._cuts[i] = cut
-            crossings[i] = crossing_growth(CONTEXT_EDGES[i], lengths, cut)
-            self._next_crossing = min(crossings)
-
-    def _count_contexts(self, lengths: list[int]) -> None:
-        """Count the lengths that grow by one token in this step."""
-        lengths.sort()
-        cuts = [bisect_left(lengths, edge) for edge in CONTEXT_EDGES]
-        self._context_bins = list(map(sub, [*cuts, len(lengths)], [0, *cuts]))
-        self._lengths, self._growth, self._cuts = lengths, 1, cuts
-
-    def _compose(self, output) -> None:
-        """Count the step's requests, tokens, chunks and context lengths."""
+    def _compose(self, output, follows: bool) -> None:
+        """Count the step's requests, tokens, chunks and context lengths: where it
+        follows the last one, look only at what changed."""
         tokens = output.num_scheduled_tokens
         total = output.total_num_scheduled_tokens
-        count = len(tokens)
         new = output.scheduled_new_reqs
         cached = output.scheduled_cached_reqs
+        names = cached.req_ids
+        contexts = self._contexts
+        follows = follows and not cached.resumed_req_ids and self._let_go(names)
         resumed = self._resumed(output)
-        for name in output.finished_req_ids:
-            self._reached.pop(name, None)
-            self._refill.pop(name, None)
+        recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
 
         # Like vLLM, call a request prefill while it is new or has no output.
-        prefills = [(request.req_id, False) for request in new]
-        places = list(range(len(new)))
-        for i in places_of(0, cached.num_output_tokens):
-            # The mark outlives a preemption, after which all starts again.
-            name = cached.req_ids[i]
-            was_chunk = self._scheduler.requests[name].is_prefill_chunk
-            prefills.append((name, was_chunk and name not in resumed))
-            places.append(len(new) + i)
+        # Whoever has some keeps it until it is preempted.
+        outputs = cached.num_output_tokens
+        first = self._first_prefill if follows else 0
+        places = places_of(0, outputs, first) if first < len(outputs) else []
+        chunks: list[tuple[str, int]] = []
+        lengths = []
+        for i in places:
+            name = names[i]
+            lengths.append(self._add_chunk(chunks, name, tokens, name not in resumed))
+        for request in new:
+            lengths.append(self._add_chunk(chunks, request.req_id, tokens, False))
+        count, prefills = len(tokens), len(chunks)
+        prefill_tokens = 0
+        for _, chunk in chunks:
+            prefill_tokens += chunk
 
-        lengths = [request.num_computed_tokens for request in new]
-        lengths += cached.num_computed_tokens
-        further = [tokens[name] - 1 for name, _ in prefills]
-        if total - count == sum(further):  # one token for each of the others
-            for place, more in zip(places, further):
-                lengths[place] += more
+        # Prompts apart, as many tokens as requests is one token for each.
+        if follows and total - prefill_tokens == count - prefills:
+            contexts.grow()
+            places += range(len(names), count)
+            for i, length in zip(places, lengths):
+                contexts.place(i, length)
         else:
-            names = [request.req_id for request in new] + cached.req_ids
-            lengths = [n + tokens[name] - 1 for name, n in zip(names, lengths)]
-        self._count_contexts(lengths)
-        recompute = self._recompute(resumed, tokens) if resumed or self._refill else 0
-        chunks = self._count_chunks(prefills, tokens) if prefills else NO_CHUNKS
+            contexts.recount(context_lengths(output))
+            self._names = names.copy()
+        self._names += [request.req_id for request in new]
+        self._first_prefill = places[0] if places else len(names)
+        self._context_bins = contexts.bins.copy()
+
         self._composition = (
             total > 0,
             count,
-            count - len(prefills),
-            len(prefills),
-            chunks.tokens,
-            total - chunks.tokens,
+            count - prefills,
+            prefills,
+            prefill_tokens,
+            total - prefill_tokens,
             len(resumed),
             recompute,
-            chunks,
+            chunks or NO_CHUNKS,
         )
-        self._count = count
-        self._steady = total == count == len(self._scheduler.running) and not (
-            prefills or resumed or recompute or self._refill or self._never_steady
+        self._steady = total == count and not (
+            prefills or resumed or recompute or self._refill
         )
-        if self._steady:
-            self._crossings = list(
-                map(crossing_growth, CONTEXT_EDGES, repeat(lengths), self._cuts)
+
+    def _let_go(self, names: list[str]) -> bool:
+        """Let go of the last step's requests that are not among these; false where
+        that does not make them the same, or counting all is quicker."""
+        known, contexts = self._names, self._contexts
+        gone = len(known) - len(names)
+        if not 0 <= gone <= len(known) // 4:
+            return False
+        place = 0
+        for _ in range(gone):
+            # Requests keep their order: after one that is gone, all places differ.
+            end = len(names)
+            while place < end:
+                middle = (place + end) // 2
+                if known[middle] == names[middle]:
+                    place = middle + 1
+                else:
+                    end = middle
+            contexts.leave(place)
+            del known[place]
+            self._first_prefill -= place < self._first_prefill
+        return known == names
+
+    def _check(self, output) -> None:
+        """Compare what was followed from step to step with a count of all."""
+        followed = self._context_bins
+        self._contexts.recount(context_lengths(output))
+        self._context_bins = self._contexts.bins.copy()
+        if self._context_bins != followed:
+            self._follows = False
+            logger.error(
+                "OpProf lost track of the context lengths before step %d; from here "
+                "on it counts every request in every step.",
+                self._last_step,
             )
-            self._next_crossing = min(self._crossings)
+
+    def _forget(self, finished: set[str]) -> None:
+        for name in finished:
+            self._reached.pop(name, None)
+            self._refill.pop(name, None)
 
     def _resumed(self, output) -> set[str]:
         """Requests that start again after a preemption."""
@@ -470,34 +476,94 @@ class StepRecorder:
                 del self._refill[name]
         return recompute
 
-    def _count_chunks(
-        self, prefills: list[tuple[str, bool]], tokens: dict[str, int]
-    ) -> Chunks:
-        """Chunks by kind and size; was_chunk tells those with an earlier part."""
-        chunks = Chunks()
-        for name, was_chunk in prefills:
-            request = self._scheduler.requests[name]
-            chunk = tokens[name]
-            reached = request.num_computed_tokens + chunk
-            if reached < request.num_tokens + request.num_output_placeholders:
-                self._reached[name] = max(reached, self._reached.get(name, 0))
-                if was_chunk:
-                    chunks.middle += 1
-                else:
-                    chunks.first += 1
-            else:
+    def _add_chunk(self, chunks, name: str, tokens: dict[str, int], cached: bool) -> int:
+        """Add a chunk's kind and tokens, and tell how far its request comes. What
+        was cached may have an earlier part."""
+        request = self._scheduler.requests[name]
+        chunk = tokens[name]
+        reached = request.num_computed_tokens + chunk
+        # The mark outlives a preemption, after which all starts again.
+        was_chunk = cached and request.is_prefill_chunk
+        if reached < request.num_tokens + request.num_output_placeholders:
+            self._reached[name] = max(reached, self._reached.get(name, 0))
+            kind = "middle" if was_chunk else "first"
+        else:
+            if self._reached:
                 self._reached.pop(name, None)
-                if was_chunk:
-                    chunks.final += 1
-                else:
-                    chunks.unsplit += 1
-                    chunks.unsplit_tokens += chunk
-            chunks.tokens += chunk
-            size = bisect_left(CHUNK_EDGES, chunk)
-            chunks.chunk_size_hist[size] += 1
-            if size == len(CHUNK_EDGES):
-                chunks.chunk_tail_hist[bisect_left(CHUNK_TAIL_EDGES, chunk)] += 1
-        return chunks
+            kind = "final" if was_chunk else "unsplit"
+        chunks.append((kind, chunk))
+        return reached
+
+
+class Contexts:
+    """The context lengths of a step's requests, by place and counted in bins. All
+    grow by one token a step, but for those that leave or are placed."""
+
+    def __init__(self) -> None:
+        self.bins = [0] * len(UPPER_EDGES)
+        self._growth = 0
+        self._starts: list[int] = []  # lengths less the growth
+        self._crossings: defaultdict[int, list[int]] | None = None  # bins by growth
+
+    def recount(self, lengths: list[int]) -> None:
+        """Start anew with these lengths."""
+        self._growth, self._starts, self._crossings = 0, lengths, None
+        ordered = sorted(lengths)
+        cuts = [bisect_right(ordered, edge) for edge in CONTEXT_EDGES]
+        self.bins = list(map(sub, [*cuts, len(ordered)], [0, *cuts]))
+
+    def grow(self) -> bool:
+        """Let all grow; tell whether that changes the bins."""
+        crossings = self._crossings
+        if crossings is None:
+            crossings = self._plan()
+        self._growth = growth = self._growth + 1
+        crossing = crossings.pop(growth, None)
+        if crossing is None:
+            return False
+        for i in crossing:
+            self.bins[i] -= 1
+            self.bins[i + 1] += 1
+            crossings[growth + UPPER_EDGES[i + 1] - UPPER_EDGES[i]].append(i + 1)
+        return True
+
+    def leave(self, place: int) -> None:
+        """Forget a length; those behind it move up."""
+        self._uncount(self._starts[place])
+        del self._starts[place]
+
+    def place(self, place: int, length: int) -> None:
+        """Set the length at a place, or at the next one behind all."""
+        start = length - self._growth
+        if place < len(self._starts):
+            self._uncount(self._starts[place])
+            self._starts[place] = start
+        else:
+            self._starts.append(start)
+        i = bisect_left(CONTEXT_EDGES, length)
+        self.bins[i] += 1
+        self._crossings[UPPER_EDGES[i] + 1 - start].append(i)
+
+    def _uncount(self, start: int) -> None:
+        crossings = self._crossings
+        if crossings is None:
+            crossings = self._plan()
+        i = bisect_left(CONTEXT_EDGES, start + self._growth)
+        self.bins[i] -= 1
+        growth = UPPER_EDGES[i] + 1 - start
+        crossing = crossings[growth]
+        crossing.remove(i)
+        if not crossing:
+            del crossings[growth]
+
+    def _plan(self) -> defaultdict[int, list[int]]:
+        """At what growth lengths go from which bins into the next. Few counts are
+        followed by a step that needs it."""
+        self._crossings = crossings = defaultdict(list)
+        bins = chain.from_iterable(map(repeat, range(len(self.bins)), self.bins))
+        for start, i in zip(sorted(self._starts), bins):
+            crossings[UPPER_EDGES[i] + 1 - start].append(i)
+        return crossings
 
 
 class StepEncoder:
@@ -513,6 +579,11 @@ class StepEncoder:
         index, wall, mono, composition, bins, preemptions, *state = step
         running, waiting, deferred, free, prefix = state
         total = self._total_blocks
+        *counts, chunks = composition
+        if type(chunks) is not Chunks:
+            chunks = describe_chunks(chunks)
+        if type(prefix) is not Prefix:
+            prefix = describe_lookups(*prefix)
         return encode(
             StepLine(
                 SCHEMA,
@@ -521,7 +592,8 @@ class StepEncoder:
                 wall,
                 mono,
                 complete,
-                *composition,
+                *counts,
+                chunks,
                 bins,
                 preemptions,
                 Queues(running, waiting, deferred),
@@ -729,20 +801,52 @@ def describe_graph(graph) -> Graph:
     )
 
 
-def places_of(value: int, values: list[int]) -> Iterator[int]:
-    place = -1
-    for _ in range(values.count(value)):
+def describe_lookups(none: Prefix, after: tuple, before: tuple) -> Prefix:
+    """The lookups between two readings, where `none` says what is read at all."""
+    local, external = (
+        dict(zip(LOOKUPS, map(sub, new, old))) for new, old in zip(after, before)
+    )
+    return Prefix(
+        None if none.local is None else local,
+        None if none.external is None else external,
+    )
+
+
+def describe_chunks(parts: list[tuple[str, int]]) -> Chunks:
+    """Count chunks, given as kind and tokens, by kind and size."""
+    chunks = Chunks()
+    for kind, tokens in parts:
+        setattr(chunks, kind, getattr(chunks, kind) + 1)
+        chunks.tokens += tokens
+        if kind == "unsplit":
+            chunks.unsplit_tokens += tokens
+        size = bisect_left(CHUNK_EDGES, tokens)
+        chunks.chunk_size_hist[size] += 1
+        if size == len(CHUNK_EDGES):
+            chunks.chunk_tail_hist[bisect_left(CHUNK_TAIL_EDGES, tokens)] += 1
+    return chunks
+
+
+def context_lengths(output) -> list[int]:
+    """How far each request comes in this step, in the scheduler's order."""
+    tokens, cached = output.num_scheduled_tokens, output.scheduled_cached_reqs
+    lengths = [
+        computed + tokens[name]
+        for name, computed in zip(cached.req_ids, cached.num_computed_tokens)
+    ]
+    for request in output.scheduled_new_reqs:
+        lengths.append(request.num_computed_tokens + tokens[request.req_id])
+    return lengths
+
+
+def places_of(value: int, values: list[int], first: int) -> list[int]:
+    """The places from the first on that hold the value."""
+    places = []
+    place = first - 1
+    for _ in range(values[first:].count(value)):
         place = values.index(value, place + 1)
-        yield place
-
-
-def differences(after: tuple[int, ...], before: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(map(sub, after, before))
-
-
-def crossing_growth(edge: int, lengths: list[int], cut: int) -> int:
-    """The growth that takes the longest of the first cut lengths past the edge."""
-    return edge + 1 - lengths[cut - 1] if cut else NEVER
+        places.append(place)
+    return places
 
 
 def percentiles(costs: dict[int, int]) -> dict[str, int | None]:
