@@ -49,7 +49,7 @@ func defaults(t *testing.T) *Rules {
 
 func TestKnownNames(t *testing.T) {
 	r := defaults(t)
-	for _, file := range []string{"names.tsv", "more.tsv"} {
+	for _, file := range []string{"names.tsv", "more.tsv", "libraries.tsv"} {
 		for name, want := range nameTable(t, file) {
 			if v := r.Classify(name); v.Family.String() != want {
 				t.Errorf("%s: %.120s is %s by %s, want %s", file, name, v.Family, v.Rule, want)
@@ -178,7 +178,7 @@ func TestWordsOnlySaveTime(t *testing.T) {
 		return Unmatched
 	}
 	var names []string
-	for _, file := range []string{"names.tsv", "more.tsv"} {
+	for _, file := range []string{"names.tsv", "more.tsv", "libraries.tsv"} {
 		names = append(names, slices.Sorted(maps.Keys(nameTable(t, file)))...)
 	}
 	rapid.Check(t, func(t *rapid.T) {
