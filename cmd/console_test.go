@@ -16,7 +16,7 @@ import (
 
 // TestStoppedFromOutside: a stop from elsewhere leaves the shell a usable terminal, and whoever continues the program has its picture back.
 func TestStoppedFromOutside(t *testing.T) {
-	x := startCommand(t, 140, 30, nil, "sh", "-c", `set -m; opprof demo; case "$(stty -a)" in *" icanon"*" echo "*) echo shell is back;; esac; read line; fg`)
+	x := startCommand(t, 100, 30, nil, "sh", "-c", `set -m; opprof demo; case "$(stty -a)" in *" icanon"*" echo "*) echo shell is back;; esac; read line; fg`)
 	x.await("a full picture", full)
 	group, err := foreground(x.master)
 	if err != nil {
@@ -39,7 +39,7 @@ func TestStoppedFromOutside(t *testing.T) {
 
 // TestStoppedWithoutWarning: SIGSTOP cannot be seen coming; the shell's modes are replaced when the program goes on.
 func TestStoppedWithoutWarning(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	pid := x.command.Process.Pid
 	raw, err := modes(x.slave)
@@ -68,7 +68,7 @@ func TestStoppedWithoutWarning(t *testing.T) {
 
 // TestNoShellToGoBackTo: a program that is its session's leader could not be continued: ^Z says so.
 func TestNoShellToGoBackTo(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	x.press("\x1a")
 	x.await("the reason", func(s string) bool { return strings.Contains(s, "no shell") })
@@ -80,7 +80,7 @@ func TestNoShellToGoBackTo(t *testing.T) {
 
 // TestQuitSignal: SIGQUIT puts the terminal back and removes the demo's folder before it ends the process, with the stacks.
 func TestQuitSignal(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	if err := x.command.Process.Signal(syscall.SIGQUIT); err != nil {
 		t.Fatal(err)
@@ -95,7 +95,7 @@ func TestQuitSignal(t *testing.T) {
 
 // TestTitle: the window's title is the program's while it runs, and is taken back from the terminal's stack.
 func TestTitle(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	x.press("q")
 	x.ended()
@@ -108,7 +108,7 @@ func TestTitle(t *testing.T) {
 
 // TestAbsurdSizes: a terminal that claims to be larger than any gets a picture of a size that fits into memory, and is told.
 func TestAbsurdSizes(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	for _, size := range []pty.Winsize{{Cols: 65535, Rows: 65535}, {Cols: 4000, Rows: 200}, {Cols: 20, Rows: 60000}, {Cols: 1, Rows: 1}} {
 		if err := pty.Setsize(x.master, &size); err != nil {
@@ -240,14 +240,14 @@ func TestStalledTerminal(t *testing.T) {
 
 // TestKilledDemoIsTidiedUp: the folder of a demo that was killed goes with the next one.
 func TestKilledDemoIsTidiedUp(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	_ = x.command.Process.Kill()
 	<-x.exited
 	if left, _ := filepath.Glob(filepath.Join(x.temp, "opprof-demo-*")); len(left) != 1 {
 		t.Fatalf("folders %v", left)
 	}
-	y := startCommand(t, 140, 30, []string{"TMPDIR=" + x.temp}, "opprof", "demo")
+	y := startCommand(t, 100, 30, []string{"TMPDIR=" + x.temp}, "opprof", "demo")
 	y.await("a full picture", full)
 	y.press("q")
 	y.ended()

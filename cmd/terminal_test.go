@@ -37,7 +37,7 @@ func (x *terminal) written() string {
 
 // TestSuspendAndResume: ^Z gives the shell its terminal back with its modes, fg repaints, and the program ends as ever.
 func TestSuspendAndResume(t *testing.T) {
-	x := startCommand(t, 140, 30, nil, "sh", "-c", `set -m; opprof demo; case "$(stty -a)" in *" icanon"*" echo "*) echo shell is back;; esac; read line; fg`)
+	x := startCommand(t, 100, 30, nil, "sh", "-c", `set -m; opprof demo; case "$(stty -a)" in *" icanon"*" echo "*) echo shell is back;; esac; read line; fg`)
 	x.await("a full picture", full)
 	x.press("\x1a")
 	x.await("the shell", func(s string) bool { return strings.Contains(s, "shell is back") })
@@ -203,7 +203,7 @@ func TestColoursOfTheTerminal(t *testing.T) {
 		{"screen", []string{"TERM=screen"}, nil, false, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			x := startCommand(t, 140, 30, c.environ, append([]string{"opprof", "demo"}, c.args...)...)
+			x := startCommand(t, 100, 30, c.environ, append([]string{"opprof", "demo"}, c.args...)...)
 			x.await("a full picture", full)
 			x.press("q")
 			x.ended()
@@ -220,7 +220,7 @@ func TestColoursOfTheTerminal(t *testing.T) {
 
 // TestDumbTerminal: a terminal that cannot move its cursor gets a summary without any sequence.
 func TestDumbTerminal(t *testing.T) {
-	x := startCommand(t, 140, 30, []string{"TERM=dumb"}, "opprof", "demo")
+	x := startCommand(t, 100, 30, []string{"TERM=dumb"}, "opprof", "demo")
 	x.await("the summary", func(s string) bool { return strings.Contains(s, "share of known") })
 	if code := x.ended(); code != int(ExitOK) {
 		t.Errorf("exit %d", code)
@@ -232,7 +232,7 @@ func TestDumbTerminal(t *testing.T) {
 
 // TestFarewell: what was seen and where the files are stays on the terminal.
 func TestFarewell(t *testing.T) {
-	x := startTerminal(t, 140, 30, "demo")
+	x := startTerminal(t, 100, 30, "demo")
 	x.await("a full picture", full)
 	x.press("q")
 	x.ended()
@@ -254,12 +254,12 @@ func TestChoicesComeBack(t *testing.T) {
 			t.Errorf("exit %d", code)
 		}
 	}
-	x := startCommand(t, 140, 30, environ, "opprof", "demo")
+	x := startCommand(t, 100, 30, environ, "opprof", "demo")
 	x.await("a full picture", full)
 	x.press("ttv\r")
 	x.await("a maximised panel", func(s string) bool { return !strings.Contains(s, "chunk size") && full(s) })
 	quit(x)
-	x = startCommand(t, 140, 30, environ, "opprof", "demo")
+	x = startCommand(t, 100, 30, environ, "opprof", "demo")
 	x.await("the layout of before", func(s string) bool { return full(s) && !strings.Contains(s, "chunk size") })
 	quit(x)
 	if raw := x.written(); strings.Contains(raw, "38;5;") {
@@ -278,7 +278,7 @@ func TestChoicesComeBack(t *testing.T) {
 
 // TestNowhereToWrite: without a place for state and log the screen works as ever.
 func TestNowhereToWrite(t *testing.T) {
-	x := startCommand(t, 140, 30, []string{"XDG_STATE_HOME=/dev/null/state"}, "opprof", "demo")
+	x := startCommand(t, 100, 30, []string{"XDG_STATE_HOME=/dev/null/state"}, "opprof", "demo")
 	x.await("a full picture", full)
 	x.press("q")
 	if code := x.ended(); code != int(ExitOK) {

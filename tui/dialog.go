@@ -20,9 +20,6 @@ type dialog interface {
 	draw(g *chart.Grid)
 }
 
-// dialogMsg opens a dialog for a page.
-type dialogMsg struct{ dialog dialog }
-
 // askedIn gives a key press to the dialog. Quitting the program works there too.
 func (m *Model) askedIn(msg tea.KeyPressMsg) tea.Cmd {
 	b, ok := m.opt.Keys.Match(m.dialog.context(), msg.String())

@@ -150,12 +150,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noticeMsg:
 		m.say(string(msg))
 		return m, nil
-	case dialogMsg:
-		m.dialog, m.stale = msg.dialog, true
-		return m, nil
-	case promptMsg:
-		m.prompt, m.stale = msg.prompt, true
-		return m, nil
 	case openMsg:
 		return m, m.openRun(msg.path)
 	case openedMsg:

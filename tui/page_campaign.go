@@ -18,6 +18,8 @@ import (
 
 // campaignPage tells how a campaign stands: its matrix, the pairs of a cell against the limit, and the cell's runs.
 type campaignPage struct {
+	raised
+
 	ctx    context.Context
 	source CampaignSource
 	now    func() time.Time

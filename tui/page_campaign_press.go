@@ -42,7 +42,7 @@ func (p *campaignPage) press(b keys.Binding) tea.Cmd {
 		return p.open()
 	case keys.StopCampaign:
 		q := p.stopQuestion()
-		return func() tea.Msg { return dialogMsg{q} }
+		return p.raiseDialog(q)
 	default:
 		p.move(b.ID)
 	}

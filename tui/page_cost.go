@@ -15,6 +15,8 @@ import (
 // costPage answers what a step would cost: a question, which follows the live composition at first, the answer with its interval, and what
 // it rests on.
 type costPage struct {
+	raised
+
 	now  func() time.Time
 	live bool
 

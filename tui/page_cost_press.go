@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/campaign/calibrate"
+	"opprof/engine/unit"
 	"opprof/tui/keys"
 	"opprof/tui/panel"
 )
@@ -56,7 +57,7 @@ func (p *costPage) turnSet(by int) tea.Cmd {
 	p.set = (min(p.set, n-1) + by + n) % n
 	p.row = 0
 	p.ask()
-	return notice("servers of " + counted(int64(p.learned.Reports[p.set].Ranks), "rank"))
+	return notice("servers of " + unit.Counted(p.learned.Reports[p.set].Ranks, "rank"))
 }
 
 // asNow lets the question follow the newest step again.
@@ -86,7 +87,7 @@ func (p *costPage) askText() tea.Cmd {
 		p.own(question)
 		return nil, nil
 	}
-	return func() tea.Msg { return promptMsg{q} }
+	return p.raise(q)
 }
 
 // accept types the selected field, or asks for the steps of the selected row.
@@ -120,7 +121,7 @@ func (p *costPage) accept() tea.Cmd {
 		p.own(next)
 		return nil, nil
 	}
-	return func() tea.Msg { return promptMsg{q} }
+	return p.raise(q)
 }
 
 // costMost is the largest figure of a question, as calibrate.ParseQuestion has it.

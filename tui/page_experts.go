@@ -18,6 +18,8 @@ import (
 // expertsPage shows how evenly tokens were routed to experts: a line with a heat row for each layer, the extremes of the selected one, and
 // what is wrong with the files.
 type expertsPage struct {
+	raised
+
 	now  func() time.Time
 	live bool
 
@@ -260,7 +262,7 @@ func (p *expertsPage) askCount() tea.Cmd {
 		p.count()
 		return nil, nil
 	}
-	return func() tea.Msg { return promptMsg{q} }
+	return p.raise(q)
 }
 
 // move moves the cursor of the layers, or scrolls the problems. The extremes have none: their keys move the layer too.

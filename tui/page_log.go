@@ -19,6 +19,8 @@ import (
 // logPage shows the server's log, newest line at the bottom. It follows the log until the reader moves away from the newest line. Moves
 // within the lines that were fetched around the cursor need no answer; what lies beyond is asked for.
 type logPage struct {
+	raised
+
 	ctx    context.Context
 	source LogSource
 	now    func() time.Time

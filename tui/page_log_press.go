@@ -172,7 +172,7 @@ func (p *logPage) ask() tea.Cmd {
 		}
 	}
 	p.prompt = q
-	return func() tea.Msg { return promptMsg{q} }
+	return p.raise(q)
 }
 
 // hint tells an open prompt how many lines match.

@@ -19,6 +19,8 @@ import (
 
 // runsPage lists the runs of a folder, and sets two of them against each other.
 type runsPage struct {
+	raised
+
 	ctx    context.Context
 	source RunsSource
 	zone   *time.Location

@@ -68,7 +68,7 @@ func (p *runsPage) press(b keys.Binding) tea.Cmd {
 		p.arrange()
 	case keys.Columns:
 		d := newColumnsDialog(p.view)
-		return func() tea.Msg { return dialogMsg{d} }
+		return p.raiseDialog(d)
 	case keys.Back:
 		p.back()
 	default:
@@ -149,7 +149,7 @@ func (p *runsPage) ask() tea.Cmd {
 		q.hint = unit.Count(int64(len(p.rows))) + " runs   enter keeps   esc clears"
 	}
 	q.edited(q.text)
-	return func() tea.Msg { return promptMsg{q} }
+	return p.raise(q)
 }
 
 // sort sorts by the next column that is shown. Figures begin with the largest.

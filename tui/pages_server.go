@@ -10,9 +10,6 @@ import (
 	"opprof/engine/unit"
 )
 
-// promptMsg opens an input line for a page.
-type promptMsg struct{ prompt *prompt }
-
 // momentMsg goes to the step at a moment, on the page of the steps.
 type momentMsg struct {
 	atNS int64

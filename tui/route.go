@@ -88,6 +88,7 @@ func (m *Model) act(b keys.Binding, key string) tea.Cmd {
 		m.overlay = m.tasksOverlay()
 	default:
 		cmd := m.page().press(b)
+		m.lift()
 		return tea.Batch(cmd, m.pull())
 	}
 	return nil

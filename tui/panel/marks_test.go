@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,16 +110,32 @@ func TestHeaderRates(t *testing.T) {
 	}
 }
 
-// TestTabsStay: names of pages are the last to go.
+// TestTabsStay: the visible page's name and the numbers of the others are the last to go, the step stays with them, and names give way to
+// step and clock before these go.
 func TestTabsStay(t *testing.T) {
 	f := frameOf(60, nil)
 	in := &Input{Frame: f, Now: store.Instant{Known: true, StepIndex: 1234567, TimeNS: f.ToNS - 1}}
+	pages := []string{"review", "windows", "log", "server", "experts", "cost"}
 	for w := 60; w <= 200; w += 10 {
 		g := chart.NewGrid(w, 1, theme.UnicodeGlyphs())
-		Tabs(g, Position{Pages: []string{"review", "log", "server", "windows"}, In: in, Mode: "review"})
-		for _, name := range []string{"1 review", "2 log", "3 server", "4 windows", "review"} {
-			if !strings.Contains(g.Plain(), name) {
-				t.Errorf("%d columns: no %q in %q", w, name, g.Plain())
+		p := Position{Pages: pages, In: in, Mode: "review"}
+		Tabs(g, p)
+		line := g.Plain()
+		for _, name := range []string{"1 review", " 2 ", " 3 ", " 4 ", " 5 ", " 6 ", "review"} {
+			if !strings.Contains(line, name) {
+				t.Errorf("%d columns: no %q in %q", w, name, line)
+			}
+		}
+		if w >= 80 && (!strings.Contains(line, "step 1,234,567") || !strings.Contains(line, unit.Clock(in.Now.TimeNS, in.Zone))) {
+			t.Errorf("%d columns: no step or no clock in %q", w, line)
+		}
+		if w >= 140 && !strings.Contains(line, "6 cost") {
+			t.Errorf("%d columns: the names have room, and are not in %q", w, line)
+		}
+		for i := range pages {
+			x := strings.Index(line, " "+strconv.Itoa(i+1)+" ")
+			if at, ok := TabAt(w, g.Glyphs, p, len([]rune(line[:x+1]))); !ok || at != i {
+				t.Errorf("%d columns: a click on %d goes to page %d", w, i+1, at+1)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ type Position struct {
 
 // TabAt is the page whose name stands at a column of the second line, by its place from 0.
 func TabAt(width int, gl theme.Glyphs, p Position, x int) (int, bool) {
-	for _, t := range place(tabPieces(&gl, p), width) {
+	for _, t := range place(tabPieces(&gl, p, width), width) {
 		if t.tab > 0 && x >= t.x && x < t.x+t.width() {
 			return t.tab - 1, true
 		}
@@ -30,16 +30,41 @@ func TabAt(width int, gl theme.Glyphs, p Position, x int) (int, bool) {
 }
 
 // Tabs draws the second line: pages on the left; step, clock time, mode and visible stretch of time on the right.
-func Tabs(g *chart.Grid, p Position) { drawPieces(g, tabPieces(&g.Glyphs, p)) }
+func Tabs(g *chart.Grid, p Position) { drawPieces(g, tabPieces(&g.Glyphs, p, g.W())) }
 
-func tabPieces(gl *theme.Glyphs, p Position) []piece {
+// momentWeight is that of the least of step, clock and mode. Where these have no room, the other pages stand by their numbers.
+const momentWeight = 80
+
+func tabPieces(gl *theme.Glyphs, p Position, width int) []piece {
+	wanted := func(pieces []piece) int {
+		n := 0
+		for _, q := range pieces {
+			if q.right && q.weight >= momentWeight {
+				n++
+			}
+		}
+		return n
+	}
+	full := namedPieces(gl, p, true)
+	if wanted(place(full, width)) == wanted(full) {
+		return full
+	}
+	return namedPieces(gl, p, false)
+}
+
+// namedPieces are the second line with the names of all pages, or with that of the visible one alone.
+func namedPieces(gl *theme.Glyphs, p Position, all bool) []piece {
 	var pieces []piece
 	for i, name := range p.Pages {
 		role, attr, weight := theme.RoleDim, theme.Attr(0), 97 // what stands at the right goes first
 		if i == p.Visible {
 			role, attr, weight = theme.RoleAccent, theme.Bold|theme.Reverse, 98
 		}
-		pieces = append(pieces, piece{weight: weight, tab: i + 1, spans: []chart.Span{{S: " " + strconv.Itoa(i+1) + " " + name + " ", Role: role, Attr: attr}}})
+		text := " " + strconv.Itoa(i+1) + " "
+		if all || i == p.Visible {
+			text += name + " "
+		}
+		pieces = append(pieces, piece{weight: weight, tab: i + 1, spans: []chart.Span{{S: text, Role: role, Attr: attr}}})
 	}
 	if p.In != nil {
 		pieces = append(pieces, moment(gl, p)...)
@@ -56,8 +81,8 @@ func moment(gl *theme.Glyphs, p Position) []piece {
 	}
 	if in.Now.Known {
 		pieces = append(pieces,
-			right(80, chart.Span{S: "step ", Role: theme.RoleDim}, chart.Span{S: unit.Count(in.Now.StepIndex), Role: theme.RoleText}),
-			right(85, chart.Span{S: unit.Clock(in.Now.TimeNS, in.Zone), Role: theme.RoleText}))
+			right(85, chart.Span{S: "step ", Role: theme.RoleDim}, chart.Span{S: unit.Count(in.Now.StepIndex), Role: theme.RoleText}),
+			right(momentWeight, chart.Span{S: unit.Clock(in.Now.TimeNS, in.Zone), Role: theme.RoleText}))
 	}
 	mark, role := string(gl.Play), theme.RoleGood
 	if !p.Live {
