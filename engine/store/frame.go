@@ -195,7 +195,8 @@ type Window struct {
 	AfterStep     int64  `json:"after_step"`      // the window's first step is the next one
 	StopNS        int64  `json:"stop_ns"`         // 0 while open
 	StopAfterStep int64  `json:"stop_after_step"` // 0 while open
-	StallNS       int64  `json:"stall_ns"`        // longest step period from its first step to its stop
+	StallNS       int64  `json:"stall_ns"`        // longest step period from its first step to its stop, or the call that stopped it, if that took longer
+	StopHeldNS    int64  `json:"stop_held_ns"`    // how long that call took, in which the engine makes no step; 0 while open
 }
 
 const (

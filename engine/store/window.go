@@ -47,6 +47,9 @@ func (w *windows) mark(p *record.Profile, timeNS int64) {
 		w.list = append(w.list, windowSpan{Window: Window{Engine: p.EngineID, StartNS: timeNS, AfterStep: p.AfterStep}})
 	case p.Action == record.ActionStop && w.open():
 		w.stop(timeNS, p.AfterStep)
+		last := &w.list[len(w.list)-1]
+		last.StopHeldNS = max(0, p.ReturnMonoNS-p.MonoNS)
+		last.StallNS = max(last.StallNS, last.StopHeldNS)
 	}
 }
 

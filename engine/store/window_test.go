@@ -10,6 +10,8 @@ func TestWindows(t *testing.T) {
 	no := false
 	failed := marker("dp0-pid1", "start", 30, 400e6)
 	failed.Profile.OK = &no
+	slow := marker("dp0-pid1", "stop", 40, 405e6)
+	slow.Profile.ReturnMonoNS = slow.Profile.MonoNS + 26e9
 	for _, c := range []struct {
 		name  string
 		lines map[int64]*record.Line // by the step whose line follows
@@ -18,6 +20,8 @@ func TestWindows(t *testing.T) {
 		{"none", nil, nil},
 		{"one", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6), 41: marker("dp0-pid1", "stop", 40, 405e6)},
 			[]Window{{StartNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 10e6}}},
+		{"a stop that writes the traces", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6), 41: slow},
+			[]Window{{StartNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 26e9, StopHeldNS: 26e9}}},
 		{"markers before lines of steps in flight", map[int64]*record.Line{19: marker("dp0-pid1", "start", 20, 205e6), 39: marker("dp0-pid1", "stop", 40, 405e6)},
 			[]Window{{StartNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 10e6}}},
 		{"still open", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6)},

@@ -82,3 +82,20 @@ func TestNoTraceOfALooseWindow(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 }
+
+// TestAStopThatWritesTheTraces: a server that was started by hand writes them within the call, between two steps: no period shows that.
+func TestAStopThatWritesTheTraces(t *testing.T) {
+	for name, loose := range map[string]bool{"settings not known": true, "of a launched server": false} {
+		b := newBench(t, 1)
+		b.c.settings.Loose = loose
+		b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
+		b.open(1, 100)
+		for i := int64(101); i <= 112; i++ {
+			b.step("dp0", i, 8)
+		}
+		b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStop, AfterStep: 112, MonoNS: 5, ReturnMonoNS: 5 + 26*second}))
+		if got := b.c.active.Engines[0].exportNS(); got != 26*second {
+			t.Errorf("%s: export of %d ns, want %d", name, got, 26*second)
+		}
+	}
+}

@@ -50,10 +50,16 @@ func (c *Controller) Marker(nowNS, atNS int64, p *record.Profile) []Action {
 	return c.take()
 }
 
-// stopped takes an engine's word that its profiler was stopped: what was kept of a loose window behind it has no label.
+// stopped takes an engine's word that its profiler was stopped: what was kept of a loose window behind it has no label. A server that writes its
+// traces within that call makes no step meanwhile.
 func (c *Controller) stopped(w *Window, p *record.Profile) {
 	e := w.engine(p.EngineID)
-	if e == nil || p.Action != record.ActionStop || !c.settings.Loose {
+	if e == nil || p.Action != record.ActionStop {
+		return
+	}
+	held := p.ReturnMonoNS - p.MonoNS
+	e.longestNS, e.behindNS = max(e.longestNS, held), max(e.behindNS, held)
+	if !c.settings.Loose {
 		return
 	}
 	e.stopAfter = p.AfterStep

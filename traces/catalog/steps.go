@@ -48,7 +48,10 @@ func (c *Catalog) stall(w *Window) int64 {
 		behind = append(behind, s)
 	}
 	c.behind[w.Key] = behind
-	var longest int64
+	longest := int64(0)
+	if w.Marker != nil {
+		longest = w.Marker.StopHeldNS // of a server that writes its traces between two steps
+	}
 	for _, s := range append([]join.Step{last}, behind...) {
 		if s.PeriodNS != nil {
 			longest = max(longest, *s.PeriodNS)

@@ -34,8 +34,8 @@ type Window struct {
 	TimeNS int64         // start of the profiler, or else of the first label, ns since 1970
 
 	FirstStep, LastStep int64 // the labelled steps when joined, else those between the markers; 0 when unknown
-	// StallNS is the longest period from the last labelled step on, while the traces were written; where labels are not tied to steps, the
-	// longest between the markers. 0 when unknown.
+	// StallNS is the longest period from the last labelled step on, while the traces were written, or the call that stopped the profiler, if
+	// that took longer; where labels are not tied to steps, the longest between the markers. 0 when unknown.
 	StallNS         int64
 	Ranks, Expected int // files that were read, and ranks of the engine; 0 when unknown
 	Files           []File
