@@ -40,6 +40,7 @@ type factRule struct {
 	match *regexp.Regexp
 	form  string // with $1, $2; "" is $1
 	all   bool   // several values are kept, not the first alone
+	last  bool   // a later value replaces the first: what an engine decides after the API server has
 }
 
 // factRules follow notes on vLLM 0.24.0's start-up messages; many are printed by one process only (info_once).
@@ -50,7 +51,7 @@ var factRules = []factRule{
 	{name: "model runner", match: regexp.MustCompile(`Using (V2 Model Runner)`)},
 	{name: "max model length", match: regexp.MustCompile(`Using max model len (\d+)`), form: "$1 tokens"},
 	{name: "prefill chunk", match: regexp.MustCompile(`Chunked prefill is enabled with max_num_batched_tokens=(\d+)`), form: "$1 tokens"},
-	{name: "scheduling", match: regexp.MustCompile(`Asynchronous scheduling is (enabled|disabled)`), form: "asynchronous $1"},
+	{name: "scheduling", match: regexp.MustCompile(`Asynchronous scheduling is (enabled|disabled)`), form: "asynchronous $1", last: true},
 	{name: "attention backend", match: regexp.MustCompile(`Using (\S+) attention backend`)},
 	{name: "attention backend", match: regexp.MustCompile(`Using (\S+) backend\.?$`)},
 	{name: "FlashAttention", match: regexp.MustCompile(`Using FlashAttention version (\S+)`), form: "version $1"},
@@ -146,7 +147,10 @@ func (s *Startup) set(r factRule, value string, line int64) {
 	if r.all {
 		key += "\x00" + value
 	}
-	if _, ok := s.index[key]; ok {
+	if at, ok := s.index[key]; ok {
+		if r.last {
+			s.facts[at].Value, s.facts[at].Line = value, line
+		}
 		return
 	}
 	s.index[key] = len(s.facts)

@@ -103,6 +103,20 @@ func TestStartup(t *testing.T) {
 	}
 }
 
+// TestTheEngineDecidesTheScheduling: the API server says what was asked for, an engine on a CPU takes it back.
+func TestTheEngineDecidesTheScheduling(t *testing.T) {
+	var s Startup
+	for i, line := range []string{
+		"(APIServer pid=5) INFO 11-30 08:11:55 [vllm.py:1006] Asynchronous scheduling is enabled.",
+		"(EngineCore pid=6) INFO 11-30 08:12:49 [vllm.py:1006] Asynchronous scheduling is disabled.",
+	} {
+		s.Add(int64(i+1), ParseLogLine(line))
+	}
+	if want := []Fact{{Name: "scheduling", Value: "asynchronous disabled", Line: 2}}; !slices.Equal(s.Facts(), want) {
+		t.Errorf("facts %+v, want %+v", s.Facts(), want)
+	}
+}
+
 func TestMarkersKeepTheirOrder(t *testing.T) {
 	if phaseMarkers[readyPhase-1].phase != PhaseReady {
 		t.Errorf("marker %d is %s", readyPhase, phaseMarkers[readyPhase-1].phase)
