@@ -29,6 +29,8 @@ func Find(path string) ([]string, error) {
 	}
 	if inside, err := os.Stat(filepath.Join(path, "experts")); err == nil && inside.IsDir() {
 		path = filepath.Join(path, "experts")
+	} else if inside, err := os.Stat(filepath.Join(path, "layer1")); err == nil && inside.IsDir() {
+		return nil, fmt.Errorf("cannot find routed experts: the run %s has no experts folder, which is for responses of a server started with --enable-return-routed-experts", path)
 	}
 	var out []string
 	err = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {

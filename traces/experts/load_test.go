@@ -327,6 +327,18 @@ func TestFilesOfARun(t *testing.T) {
 	if _, err := Find(filepath.Join(run, "experts", "b", "..", "..", "none")); err == nil {
 		t.Error("found what is not there")
 	}
+	plain := t.TempDir()
+	for _, name := range []string{"layer1", "windows"} {
+		if err := os.Mkdir(filepath.Join(plain, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(plain, "run.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(plain); err == nil || !strings.Contains(err.Error(), "no experts folder") {
+		t.Errorf("a run without experts: %v", err)
+	}
 	if one, err := Find(npyFile); err != nil || len(one) != 1 {
 		t.Errorf("%q, %v", one, err)
 	}
