@@ -1,12 +1,14 @@
 package runreport
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"opprof/campaign/page"
+	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/engine/unit"
 )
@@ -110,9 +112,17 @@ func (r *Report) manifest() [][2]string {
 	add("quantization", m.Quantization)
 	add("server", strings.Join(m.Argv, " "))
 	if m.Exit != nil {
-		add("ended", strings.TrimSuffix(m.Exit.State+": "+m.Exit.Reason, ": "))
+		add("ended", ending(m.Exit))
 	}
 	return out
+}
+
+// ending is how a run ended. Most reasons begin with the state already.
+func ending(e *rundir.Exit) string {
+	if e.Reason == "" || strings.HasPrefix(e.Reason, e.State+": ") {
+		return cmp.Or(e.Reason, e.State)
+	}
+	return e.State + ": " + e.Reason
 }
 
 func (r *Report) parallel() string {
