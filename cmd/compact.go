@@ -119,7 +119,7 @@ func (r *compactReport) err() error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("not everything was compacted: %s stays as it is", plural(int64(n), "file"))
+	return fmt.Errorf("not everything was compacted: %s stays as it is", unit.Counted(n, "file"))
 }
 
 func (r *compactReport) table() *table {

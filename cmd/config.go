@@ -95,6 +95,10 @@ func writeDefaults(w io.Writer) {
 		}
 		_, _ = fmt.Fprintf(w, "# %s = %s\n", s.key, tomlValue(s.initial))
 	}
+	_, _ = fmt.Fprint(w, "\n# What opprof prune keeps. Without these keys it does nothing by itself.\n# [retention]\n")
+	for _, k := range retentionKeys() {
+		_, _ = fmt.Fprintf(w, "# %s; for example\n# %s = %q\n", k.usage, k.key, k.example)
+	}
 }
 
 // tomlValue writes booleans bare and everything else as a string.
@@ -122,9 +126,34 @@ func newConfigPrint(env *Env) *cobra.Command {
 					return err
 				}
 			}
-			return nil
+			return printRetention(env, flags)
 		},
 	}
 	flags = bindPreferences(c.Flags())
 	return c
+}
+
+// printRetention prints the table that only prune reads.
+func printRetention(env *Env, flags *preferenceFlags) error {
+	file, err := flags.read(env)
+	if err != nil {
+		return WithCode(err, ExitUsage)
+	}
+	headed := false
+	for _, k := range retentionKeys() {
+		v := k.get(file.retention)
+		if v == "" {
+			continue
+		}
+		if !headed {
+			headed = true
+			if err := printf(env.Stdout, "\n[%s]\n", retentionTable); err != nil {
+				return err
+			}
+		}
+		if err := printf(env.Stdout, "%s # %s\n", fmt.Sprintf("%-24s", k.key+" = "+tomlValue(v)), file.path); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -45,7 +45,7 @@ var leaves = map[string][]string{
 	"engine/regular": nil,
 	"engine/rundir":  {"engine/regular"},
 	"engine/frames":  {"engine/regular"},
-	"engine/compact": {"engine/frames", "engine/record", "engine/rundir"},
+	"engine/compact": {"engine/frames", "engine/record", "engine/regular", "engine/rundir"},
 	"engine/tail":    {"engine/frames", "engine/record", "engine/regular", "engine/rundir"},
 	"engine/store":   {"engine/record"},
 	"engine/index":   {"engine/record", "engine/regular", "engine/rundir", "engine/store"},

@@ -12,6 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 	"github.com/spf13/pflag"
 
+	"opprof/campaign/retention"
 	"opprof/engine/alert"
 	"opprof/engine/regular"
 	"opprof/engine/serverconf"
@@ -172,8 +173,9 @@ type fileValue struct {
 }
 
 type preferenceFile struct {
-	path   string
-	values map[string]fileValue
+	path      string
+	values    map[string]fileValue
+	retention retention.Policy
 }
 
 // path is where the preferences lie: --config, $OPPROF_CONFIG, or the user's place for them.
@@ -220,6 +222,13 @@ func parsePreferences(path, text string) (preferenceFile, error) {
 	}
 	for _, key := range slices.Sorted(maps.Keys(tree)) {
 		line := lineOf(text, key)
+		if key == retentionTable {
+			var err error
+			if file.retention, err = parseRetention(path, text, tree[key]); err != nil {
+				return file, err
+			}
+			continue
+		}
 		if _, ok := settingOf(key); !ok {
 			return file, fmt.Errorf("cannot read preferences: %s:%d: unknown key %q%s", path, line, key, nearestKey(key))
 		}

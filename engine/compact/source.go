@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"opprof/engine/record"
+	"opprof/engine/regular"
 )
 
 // For how long nobody may have written to a file where the file system cannot tell whether a writer has it open: one that ends with the
@@ -152,4 +153,19 @@ func (s *source) dress(copied *os.File) error {
 		return err
 	}
 	return os.Chtimes(copied.Name(), s.st.ModTime(), s.st.ModTime())
+}
+
+// Written says why the file at path may still be written to; "" when it is not, and for what is no file.
+func Written(path string, now time.Time) string {
+	f, err := regular.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	s := source{f, st}
+	return s.writing(now)
 }
