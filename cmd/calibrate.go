@@ -88,7 +88,7 @@ func (o *calibrateOptions) run(ctx context.Context, env *Env, args []string) err
 		err = calibrationDocument(&report).write(env.Stdout, o.markdown)
 	}
 	if err == nil && len(sets) == 0 {
-		return fmt.Errorf("none of %s is tied to steps: nothing to learn from", plural(int64(len(windows)), "window"))
+		return fmt.Errorf("none of %s is tied to steps: nothing to learn from", unit.Counted(len(windows), "window"))
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func (e *Env) loadCampaign(ctx context.Context, arg string, rules *family.Rules)
 		out = append(out, found...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("none of the %s of campaign %s has traces: profiler windows come from its calibration runs", plural(int64(len(runs)), "run"), arg)
+		return nil, fmt.Errorf("none of the %s of campaign %s has traces: profiler windows come from its calibration runs", unit.Counted(len(runs), "run"), arg)
 	}
 	return out, nil
 }
@@ -158,8 +158,8 @@ func calibrationDocument(r *calibrate.Report) *document {
 		}
 	}
 	left := section{title: "Left out"}
-	left.note("%s of the warm-up, %s that are damaged, %s whose graph mode is not known", plural(int64(r.LeftOut.WarmUp), "step"),
-		plural(int64(r.LeftOut.Damaged), "step"), plural(int64(r.LeftOut.Unknown), "step"))
+	left.note("%s of the warm-up, %s with damage, %s of an unknown graph mode", unit.Counted(r.LeftOut.WarmUp, "step"),
+		unit.Counted(r.LeftOut.Damaged, "step"), unit.Counted(r.LeftOut.Unknown, "step"))
 	for _, w := range r.LeftOut.Windows {
 		left.note("%s", w)
 	}
@@ -168,8 +168,8 @@ func calibrationDocument(r *calibrate.Report) *document {
 }
 
 func setSection(r *calibrate.SetReport) section {
-	s := section{title: fmt.Sprintf("Servers of %s", plural(int64(r.Ranks), "rank")), head: []string{"graph", "steps", "decode", "prefill tokens", "context of all"}}
-	s.note("%s of %s", plural(int64(r.Steps), "step"), plural(int64(len(r.Windows)), "window"))
+	s := section{title: fmt.Sprintf("Servers of %s", unit.Counted(r.Ranks, "rank")), head: []string{"graph", "steps", "decode", "prefill tokens", "context of all"}}
+	s.note("%s of %s", unit.Counted(r.Steps, "step"), unit.Counted(len(r.Windows), "window"))
 	span := func(v calibrate.Range) string {
 		if v.Min == v.Max {
 			return unit.Count(int64(v.Min))
@@ -251,10 +251,10 @@ func heldOutSection(r *calibrate.SetReport) section {
 	if r.Busy.MeanIn == nil {
 		s.note("no window lies within what the others show: every error here is of extrapolation")
 	} else {
-		s.note("%s within what the others show: %s in the mean", plural(int64(r.Busy.Inside), "window"), errorPct(r.Busy.MeanIn))
+		s.note("%s within what the others show: %s in the mean", unit.Counted(r.Busy.Inside, "window"), errorPct(r.Busy.MeanIn))
 	}
-	s.note("table %s in the mean over %s; %s are in cells that no other window has", errorPct(r.TableHeld.MeanPct), plural(int64(r.TableHeld.Windows), "window"),
-		plural(int64(r.TableMissing), "step"))
+	s.note("table %s in the mean over %s; %s are in cells that no other window has", errorPct(r.TableHeld.MeanPct), unit.Counted(r.TableHeld.Windows, "window"),
+		unit.Counted(r.TableMissing, "step"))
 	table := map[string]float64{}
 	for _, w := range r.TableHeld.ByWindow {
 		table[w.Window] = w.Pct
@@ -282,7 +282,7 @@ func answerSection(a *calibrate.Answer) section {
 	}
 	if c := a.Cell; c != nil {
 		s.note("row of the table (bucket %s, decode %s, prefill %s, context %s): mean %s, %s to %s, %s of %s", bucketName(c.Bucket), c.Decode, c.Prefill, c.Context,
-			floatMS(c.BusyNS), floatMS(c.BusyMin), floatMS(c.BusyMax), plural(int64(c.Steps), "step"), plural(int64(c.Windows), "window"))
+			floatMS(c.BusyNS), floatMS(c.BusyMin), floatMS(c.BusyMax), unit.Counted(c.Steps, "step"), unit.Counted(c.Windows, "window"))
 	} else {
 		s.note("no such step was measured: the table has no row for it")
 	}

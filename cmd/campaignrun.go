@@ -17,6 +17,7 @@ import (
 	"opprof/engine/launch"
 	"opprof/engine/regular"
 	"opprof/engine/serverconf"
+	"opprof/engine/unit"
 )
 
 type campaignRunOptions struct {
@@ -138,11 +139,11 @@ func (o *campaignRunOptions) folder(env *Env, p *plan.Plan) (string, error) {
 func (o *campaignRunOptions) look(ctx context.Context, env *Env, p *plan.Plan, dir string) error {
 	needs := p.Needs()
 	lines := []string{
-		fmt.Sprintf("campaign %s: %s of %s, %d of them in pairs of the first look", p.Name, plural(int64(needs.Runs), "run"), plural(int64(needs.Cells), "cell"), measured(p)),
+		fmt.Sprintf("campaign %s: %s of %s, %d of them in pairs of the first look", p.Name, unit.Counted(needs.Runs, "run"), unit.Counted(needs.Cells, "cell"), measured(p)),
 		fmt.Sprintf("folder   %s", dir),
 		fmt.Sprintf("time     about %s, a pair %s; a second look %s more", needs.Time.Round(time.Minute), needs.Pair.Round(time.Second), needs.Second.Round(time.Minute)),
 		fmt.Sprintf("devices  %d at most", needs.GPUs),
-		fmt.Sprintf("disk     about %d MiB of records, and the traces of %s", recordsMiB(p), plural(int64(p.Campaign.Windows*needs.Cells), "window")),
+		fmt.Sprintf("disk     about %d MiB of records, and the traces of %s", recordsMiB(p), unit.Counted(p.Campaign.Windows*needs.Cells, "window")),
 	}
 	for _, w := range p.Warnings {
 		lines = append(lines, "warning: "+w)
@@ -157,7 +158,7 @@ func (o *campaignRunOptions) look(ctx context.Context, env *Env, p *plan.Plan, d
 		return err
 	}
 	if n := len(report.Problems); n > 0 {
-		return WithCode(fmt.Errorf("nothing was started: %s", plural(int64(n), "problem")), ExitCheck)
+		return WithCode(fmt.Errorf("nothing was started: %s", unit.Counted(n, "problem")), ExitCheck)
 	}
 	return nil
 }

@@ -62,10 +62,10 @@ func (o *checkOptions) run(ctx context.Context, env *Env, args []string) error {
 		}
 	}
 	if n := report.Stepless(); n > 0 {
-		failed = append(failed, fmt.Errorf("cannot check: no step could be read of %s", plural(int64(n), "stream")))
+		failed = append(failed, fmt.Errorf("cannot check: no step could be read of %s", unit.Counted(n, "stream")))
 	}
 	if n := report.Unreadable(); n > 0 {
-		failed = append(failed, fmt.Errorf("cannot check: %s could not be read to the end", plural(int64(n), "stream")))
+		failed = append(failed, fmt.Errorf("cannot check: %s could not be read to the end", unit.Counted(n, "stream")))
 	}
 	switch {
 	case len(failed) == 1:
@@ -103,7 +103,7 @@ func verdict(f *session.FileCheck) string {
 		word = "CANNOT BE READ"
 	}
 	if f.BadLines > 0 {
-		word += ", " + plural(f.BadLines, "bad line")
+		word += ", " + unit.Counted(f.BadLines, "bad line")
 	}
 	return word
 }
@@ -113,7 +113,7 @@ func checkTable(report *session.CheckReport) *table {
 	for i := range report.Files {
 		f := &report.Files[i]
 		t.line("%s  %s", chart.Sanitize(f.Path), verdict(f))
-		t.line("  engine %s   %s   %s dropped   %s", orDash(chart.Sanitize(f.EngineID)), plural(f.Steps, "step"), unit.Count(f.Dropped), plural(f.BadLines, "bad line"))
+		t.line("  engine %s   %s   %s dropped   %s", orDash(chart.Sanitize(f.EngineID)), unit.Counted(f.Steps, "step"), unit.Count(f.Dropped), unit.Counted(f.BadLines, "bad line"))
 		if f.Error != "" {
 			t.line("  %s", chart.Sanitize(f.Error))
 		}
@@ -124,14 +124,14 @@ func checkTable(report *session.CheckReport) *table {
 			t.line("  torn tail: the last line is cut off and left out")
 		}
 		if f.WallJumps > 0 {
-			t.line("  %s of the wall clock by over a second: times of day are not to be trusted across them", plural(f.WallJumps, "jump"))
+			t.line("  %s of the wall clock by over a second: times of day are not to be trusted across them", unit.Counted(f.WallJumps, "jump"))
 		}
 		if f.MissingFooter {
 			t.line("  no footer: the server was killed or is still running")
 		}
 		for _, name := range slices.Sorted(maps.Keys(f.Violations)) {
 			v := f.Violations[name]
-			t.line("  %-16s %s, first at step %s: %s", name, plural(v.Count, "time"), unit.Count(v.FirstStep), chart.Sanitize(v.Detail))
+			t.line("  %-16s %s, first at step %s: %s", name, unit.Counted(v.Count, "time"), unit.Count(v.FirstStep), chart.Sanitize(v.Detail))
 		}
 	}
 	return t

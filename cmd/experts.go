@@ -119,7 +119,7 @@ func campaignExperts(campaign string, runs []string) ([]string, error) {
 		out = append(out, found...)
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("none of the %s of campaign %s has collected routed experts", plural(int64(len(runs)), "run"), campaign)
+		return nil, fmt.Errorf("none of the %s of campaign %s has collected routed experts", unit.Counted(len(runs), "run"), campaign)
 	}
 	return out, nil
 }
@@ -154,10 +154,10 @@ func (o *expertsOptions) place(l *experts.Load) (*experts.Placement, error) {
 func expertsDocument(r *experts.Report) *document {
 	from := parenthesis(map[string]string{"largest_id": "the largest id"}[r.ExpertsFrom])
 	head := section{title: "Routed experts"}
-	head.note("%s of %s in %s", plural(r.Tokens, "token"), plural(int64(r.Arrays), "array"), plural(int64(len(r.Files)), "file"))
-	head.note("%s of %s%s, %d a token", plural(int64(r.Layers), "layer"), plural(int64(r.Experts), "expert"), from, r.TopK)
+	head.note("%s of %s in %s", unit.Counted(r.Tokens, "token"), unit.Counted(r.Arrays, "array"), unit.Counted(len(r.Files), "file"))
+	head.note("%s of %s%s, %d a token", unit.Counted(r.Layers, "layer"), unit.Counted(r.Experts, "expert"), from, r.TopK)
 	if r.EPRanks > 0 {
-		head.note("%s, placement %s", plural(int64(r.EPRanks), "rank"), r.Placement)
+		head.note("%s, placement %s", unit.Counted(r.EPRanks, "rank"), r.Placement)
 	}
 	for _, w := range r.Warnings {
 		head.note("%s", w)

@@ -139,10 +139,10 @@ func exportRun(ctx context.Context, env *Env, to *dataset.Dataset, r exported, r
 	}
 	read.Problems = append(read.Problems, r.run.Problems...)
 	if read.BadLines > 0 {
-		env.note(fmt.Errorf("%s: %d lines are no records and were left out of the steps; the first: %s", r.run.ID, read.BadLines, read.FirstBad))
+		env.note(fmt.Errorf("%s: left out of the steps: %s that %s; the first: %s", r.run.ID, unit.Counted(read.BadLines, "line"), unit.Verb(read.BadLines, "is no record", "are no records"), read.FirstBad))
 	}
 	if read.Torn > 0 {
-		env.note(fmt.Errorf("%s: %d last lines had no end yet and were left out", r.run.ID, read.Torn))
+		env.note(fmt.Errorf("%s: left out: %s that had no end yet", r.run.ID, unit.Counted(read.Torn, "last line")))
 	}
 	for _, problem := range read.Problems {
 		env.note(errors.New(problem))

@@ -93,10 +93,10 @@ func (o *exportPerfettoOptions) run(ctx context.Context, env *Env, arg string) e
 // report says what was written, and what was not.
 func (o *exportPerfettoOptions) report(env *Env, run *rundir.Run, sum *perfetto.Summary) error {
 	if sum.Count.Bad > 0 {
-		env.note(fmt.Errorf("%s: %d lines are no records and were left out; the first: %s", run.ID, sum.Count.Bad, sum.Count.FirstBad))
+		env.note(fmt.Errorf("%s: left out: %s that %s; the first: %s", run.ID, unit.Counted(sum.Count.Bad, "line"), unit.Verb(sum.Count.Bad, "is no record", "are no records"), sum.Count.FirstBad))
 	}
 	if sum.Skipped > 0 {
-		env.note(fmt.Errorf("%s: %d steps were left out: their clocks contradict each other", run.ID, sum.Skipped))
+		env.note(fmt.Errorf("%s: left out: %s whose clocks contradict each other", run.ID, unit.Counted(sum.Skipped, "step")))
 	}
 	for _, problem := range slices.Concat(run.Problems, sum.Problems) {
 		env.note(errors.New(problem))
@@ -125,7 +125,7 @@ func (o *exportPerfettoOptions) windowsOf(ctx context.Context, run *rundir.Run) 
 	}
 	for _, number := range o.windows {
 		if number < 1 || number > len(all) {
-			return nil, WithHint(usageErrorf("--window %d: %s has %d windows", number, run.ID, len(all)), "opprof trace "+run.Path)
+			return nil, WithHint(usageErrorf("--window %d: %s has %s", number, run.ID, unit.Counted(len(all), "window")), "opprof trace "+run.Path)
 		}
 	}
 	return slices.DeleteFunc(all, func(w windows.Window) bool { return !asked(w.Number) }), nil

@@ -21,7 +21,7 @@ func farewell(s *session.Session, watched time.Duration) (string, error) {
 	}
 	run := s.Run()
 	lines := [][2]string{
-		{"run", run.ID + ", " + plural(frame.Run.Counts.Steps, "step") + ", watched for " + unit.Duration(int64(watched))},
+		{"run", run.ID + ", " + unit.Counted(frame.Run.Counts.Steps, "step") + ", watched for " + unit.Duration(int64(watched))},
 		{"warnings", warningList(s.Warnings())},
 	}
 	if run.Kind == session.KindDemo {

@@ -11,6 +11,7 @@ import (
 	"opprof/campaign/gate"
 	"opprof/campaign/runner"
 	"opprof/engine/regular"
+	"opprof/engine/unit"
 	"opprof/tui/chart"
 )
 
@@ -118,7 +119,7 @@ func (o *gateOptions) decideCampaign(dir string) (gate.Decision, error) {
 		}
 	}
 	if r.Left > 0 {
-		d.Reasons = append(d.Reasons, fmt.Sprintf("%s still to come: no verdict before", plural(int64(r.Left), "pair")))
+		d.Reasons = append(d.Reasons, fmt.Sprintf("%s still to come: no verdict before", unit.Counted(r.Left, "pair")))
 	}
 	return d, nil
 }

@@ -20,6 +20,7 @@ import (
 	"opprof/engine/serverconf"
 	"opprof/engine/supervisor"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // campaignFile is what launch reads when no other file is named.
@@ -98,7 +99,7 @@ func (o *launchOptions) do(ctx context.Context, env *Env, extra []string) error 
 		}
 	}
 	if len(report.Problems) > 0 {
-		return WithCode(fmt.Errorf("nothing was started: %d problems", len(report.Problems)), ExitCheck)
+		return WithCode(fmt.Errorf("nothing was started: %s", unit.Counted(len(report.Problems), "problem")), ExitCheck)
 	}
 	if o.dryRun {
 		return nil

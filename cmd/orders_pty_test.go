@@ -41,7 +41,7 @@ func TestAWalkFromLaunchToAttach(t *testing.T) {
 	x.press("decode_b\t >= 100")
 	x.await("the condition", says("decode_batch_size >= 100", "does not hold now"))
 	x.press("\r")
-	x.await("what waits", says("window 2 armed", "2  ○ armed", "held for 0 of 1 steps"))
+	x.await("what waits", says("window 2 armed", "2  ○ armed", "held for 0 of 1 step"))
 	x.press("Gx")
 	x.await("what was taken back", says("2  ○ cancelled"))
 	x.press("a")

@@ -20,6 +20,7 @@ import (
 	"opprof/cmd/session"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
+	"opprof/engine/unit"
 )
 
 type runsOptions struct {
@@ -181,7 +182,7 @@ func (o *runsOptions) print(ctx context.Context, env *Env, keeper *roster.Keeper
 
 // writeRuns prints the list as a table, and below it what is wrong with which run.
 func writeRuns(env *Env, r *roster.Roster, view roster.View, zone *time.Location) error {
-	s := section{title: fmt.Sprintf("%s in %s", plural(int64(len(r.Runs)), "run"), r.Root), left: map[int]bool{}}
+	s := section{title: fmt.Sprintf("%s in %s", unit.Counted(len(r.Runs), "run"), r.Root), left: map[int]bool{}}
 	columns := view.Shown()
 	for i, c := range columns {
 		s.head = append(s.head, c.Head)

@@ -47,7 +47,7 @@ func atMostOne(name string) cobra.PositionalArgs {
 		if len(args) <= 1 {
 			return nil
 		}
-		return WithHint(usageErrorf("%s takes %s, got %d arguments", c.CommandPath(), name, len(args)), c.CommandPath()+" --help")
+		return WithHint(usageErrorf("%s takes %s, got %s", c.CommandPath(), name, unit.Counted(len(args), "argument")), c.CommandPath()+" --help")
 	}
 }
 

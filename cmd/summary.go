@@ -153,7 +153,7 @@ func (s *summary) records() []string {
 		bytes += stream.Bytes
 	}
 	loss := &s.frame.Loss
-	parts := []string{fmt.Sprintf("%s of %s, %s", plural(s.frame.Run.Counts.Steps, "step"), plural(int64(len(s.frame.Engines)), "engine"), unit.Bytes(bytes))}
+	parts := []string{fmt.Sprintf("%s of %s, %s", unit.Counted(s.frame.Run.Counts.Steps, "step"), unit.Counted(len(s.frame.Engines), "engine"), unit.Bytes(bytes))}
 	if s.frame.Sampled {
 		parts[0] = "about " + parts[0] + ": totals are estimates from samples"
 	}
@@ -163,17 +163,10 @@ func (s *summary) records() []string {
 		what string
 	}{{loss.BadLines, "bad line"}, {loss.Gaps, "index gap"}, {loss.Backward, "restart"}, {loss.Unknown, "unknown line"}, {loss.TornTails, "torn tail"}, {loss.Unplaced, "unplaced step"}} {
 		if l.n > 0 {
-			parts = append(parts, plural(l.n, l.what))
+			parts = append(parts, unit.Counted(l.n, l.what))
 		}
 	}
 	return parts
-}
-
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return unit.Count(n) + " " + what + "s"
 }
 
 // numbers puts three stretches side by side: the newest step, the columns shown, the whole run.

@@ -61,7 +61,7 @@ func windowSection(i int, w *capture.WindowReport, engine string) section {
 	if w.Reason != "" {
 		s.title += ": " + w.Reason
 	}
-	s.note("%s of %s", plural(int64(len(w.Iterations)), "iteration"), plural(int64(len(w.Ranks)), "rank")+engine+missing(w.Missing))
+	s.note("%s of %s", unit.Counted(len(w.Iterations), "iteration"), unit.Counted(len(w.Ranks), "rank")+engine+missing(w.Missing))
 	s.note("holds %s", w.Holds)
 	if w.Join.Method == "" {
 		s.note("steps not known: %s", w.Join.Reason)

@@ -213,7 +213,7 @@ func (f *armForm) cost(s *panel.Supervised, count int64, say func(name, text str
 		}
 	}
 	stall := "holds serving up for tenths of a second; no window has been yet to tell"
-	records := unit.Count(c.Steps) + " steps"
+	records := unit.Counted(c.Steps, "step")
 	if s.Server.Watched {
 		records, stall = "what its own settings say, to be stopped after "+records, "unknown: its profiler's settings are somebody else's, and stacks or gzip hold serving up for seconds; a torch schedule records one window only"
 	}
@@ -239,7 +239,7 @@ func (f *armForm) cost(s *panel.Supervised, count int64, say func(name, text str
 	say("disk", disk, role)
 	say("lag", "a trigger sees a step up to "+unit.Duration(c.LagNS)+" after it completed: the window starts some steps later", theme.RoleText)
 	if n := len(s.Armed()); n > 0 {
-		say("queue", plural(n, "window")+" armed before", theme.RoleText)
+		say("queue", unit.Counted(n, "window")+" "+unit.Verb(n, "is", "are")+" armed before", theme.RoleText)
 	}
 }
 

@@ -69,25 +69,18 @@ func (j jump) describe(ev store.Event, atNS int64) string {
 	step := ": step " + unit.Count(now.StepIndex)
 	switch ev {
 	case store.EventPreemption:
-		return step + ", " + counted(now.Preemptions, "request")
+		return step + ", " + unit.Counted(now.Preemptions, "request")
 	case store.EventGraphMiss:
 		if now.Graph == nil {
 			return step
 		}
-		return step + ", " + now.Graph.Mode.String() + ", " + counted(now.Graph.UnpaddedTokens, "token")
+		return step + ", " + now.Graph.Mode.String() + ", " + unit.Counted(now.Graph.UnpaddedTokens, "token")
 	case store.EventStall:
 		return step + ", " + unit.Known(now.PeriodNS, unit.Duration) + inWindow(f, now)
 	case store.EventWindow:
 		return describeWindow(f, now)
 	}
 	return j.describeGap(f, now)
-}
-
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return unit.Count(n) + " " + what + "s"
 }
 
 // inWindow names the profiler window that a step belongs to; and says where it is the longest, as the one that the export holds up mostly is.

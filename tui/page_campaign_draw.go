@@ -3,6 +3,7 @@ package tui
 import (
 	"strconv"
 
+	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/panel"
 )
@@ -92,7 +93,7 @@ func (p *campaignPage) right(part campaignPart) string {
 		}
 		return right
 	case part == partRuns && cell != nil:
-		return strconv.Itoa(len(cell.Runs)) + " runs"
+		return unit.Counted(len(cell.Runs), "run")
 	}
 	return ""
 }

@@ -101,9 +101,9 @@ func (p *costPage) draw(g *chart.Grid) {
 // basis says what the answer rests on.
 func (p *costPage) basis() string {
 	_, r := p.calibration()
-	text := counted(int64(r.Steps), "step") + " of " + counted(int64(len(r.Windows)), "window")
+	text := unit.Counted(r.Steps, "step") + " of " + unit.Counted(len(r.Windows), "window")
 	if len(p.learned.Sets) > 1 || r.Ranks > 1 {
-		text += ", " + counted(int64(r.Ranks), "rank")
+		text += ", " + unit.Counted(r.Ranks, "rank")
 	}
 	if p.learned.Done < p.learned.Of {
 		text += "  traces read " + strconv.Itoa(p.learned.Done) + " of " + strconv.Itoa(p.learned.Of)
@@ -167,7 +167,7 @@ func (p *costPage) heading(pane costPane) (titles []string, right string) {
 			}
 			return []string{"held-out windows"}, right
 		}
-		right = counted(int64(r.Busy.Inside), "window") + " of " + strconv.Itoa(r.Busy.Windows) + " within the others"
+		right = unit.Counted(r.Busy.Inside, "window") + " of " + strconv.Itoa(r.Busy.Windows) + " within the others"
 		return []string{"held-out windows  each predicted from all others", "held-out windows"}, right
 	}
 	return []string{"model  what the time of a family is made of", "model"}, ""
@@ -192,7 +192,7 @@ func (p *costPage) drawNothing(g *chart.Grid) {
 	case l.Windows == 0:
 		say("No profiler window of this run has traces that could be read.", theme.RoleText)
 	default:
-		say("Nothing can be learned from this run: it has "+counted(int64(l.Windows), "window")+" with traces, and none with steps that count.", theme.RoleText)
+		say("Nothing can be learned from this run: it has "+unit.Counted(l.Windows, "window")+" with traces, and none with steps that count.", theme.RoleText)
 	}
 	if l == nil {
 		return
@@ -201,7 +201,7 @@ func (p *costPage) drawNothing(g *chart.Grid) {
 		say(why, theme.RoleDim)
 	}
 	y++
-	need := counted(calibrate.MinWindows, "window")
+	need := unit.Counted(calibrate.MinWindows, "window")
 	if p.live {
 		say("An answer needs a window, its interval "+need+" under loads that differ: w arms one now, W at a step, every so many steps, or when the composition is one that matters.", theme.RoleText)
 		return

@@ -140,21 +140,21 @@ func (p *expertsPage) heading(pane expertPane) (titles []string, right string) {
 		for _, f := range p.list.Files {
 			n += len(f.Problems)
 		}
-		return []string{"problems and remarks"}, counted(int64(n), "problem") + " in " + counted(int64(len(p.list.Files)), "file")
+		return []string{"problems and remarks"}, unit.Counted(n, "problem") + " in " + unit.Counted(len(p.list.Files), "file")
 	case r == nil:
 		return []string{"routed experts"}, p.progress()
 	case pane == paneExtremes:
 		l := &r.Layer[p.layer]
 		name := "layer " + strconv.Itoa(p.layer)
-		right := unit.Count(l.Choices) + " choices"
+		right := unit.Counted(l.Choices, "choice")
 		if r.EPRanks > 0 {
-			right += "  " + strconv.Itoa(r.EPRanks) + " ranks, " + r.Placement
+			right += "  " + unit.Counted(r.EPRanks, "rank") + ", " + r.Placement
 		}
 		return []string{name + "  its busiest and least busy experts", name}, right
 	}
-	model := counted(int64(r.Layers), "layer") + " of " + counted(int64(r.Experts), "expert") + ", " + strconv.Itoa(r.TopK) + " a token"
+	model := unit.Counted(r.Layers, "layer") + " of " + unit.Counted(r.Experts, "expert") + ", " + strconv.Itoa(r.TopK) + " a token"
 	if r.ExpertsFrom != "given" {
-		model = counted(int64(r.Layers), "layer") + " of " + counted(int64(r.Experts), "expert") + " (largest id), " + strconv.Itoa(r.TopK) + " a token"
+		model = unit.Counted(r.Layers, "layer") + " of " + unit.Counted(r.Experts, "expert") + " (largest id), " + strconv.Itoa(r.TopK) + " a token"
 	}
 	return []string{"routed experts  " + model, "experts  " + model, "experts  " + strconv.Itoa(r.Layers) + " x " + strconv.Itoa(r.Experts), "experts"}, p.progress()
 }
@@ -174,7 +174,7 @@ func (p *expertsPage) progress() string {
 		parts = append(parts, "files read "+strconv.Itoa(l.Done)+" of "+strconv.Itoa(l.Of))
 	}
 	if p.report != nil {
-		parts = append(parts, unit.Count(p.report.Tokens)+" tokens in "+counted(int64(p.report.Arrays), "array"))
+		parts = append(parts, unit.Counted(p.report.Tokens, "token")+" in "+unit.Counted(p.report.Arrays, "array"))
 	}
 	return strings.Join(parts, "  ")
 }

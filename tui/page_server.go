@@ -183,7 +183,7 @@ func (p *serverPage) right(s section) string {
 	case p.width < serverBeside:
 		return unit.Count(int64(s)+1) + " of " + unit.Count(int64(sections)) + "  tab next"
 	case s == sectionFiles && c != nil:
-		return unit.Count(int64(len(c.Files))) + " files  " + unit.Bytes(c.Bytes)
+		return unit.Counted(len(c.Files), "file") + "  " + unit.Bytes(c.Bytes)
 	}
 	return ""
 }

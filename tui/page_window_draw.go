@@ -240,7 +240,7 @@ func (p *windowsPage) progress() string {
 	case l.Done < l.Of:
 		return "traces read " + strconv.Itoa(l.Done) + " of " + strconv.Itoa(l.Of)
 	}
-	return unit.Count(int64(len(l.Windows))) + " in run  " + unit.Count(int64(l.Of)) + " traces"
+	return unit.Count(int64(len(l.Windows))) + " in run  " + unit.Counted(l.Of, "trace")
 }
 
 func (p *windowsPage) ranksHeading() ([]string, string) {

@@ -1,12 +1,13 @@
 package tui
 
 import (
-	"strconv"
+	"cmp"
 	"strings"
 	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
+	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/keys"
 	"opprof/tui/theme"
@@ -24,6 +25,8 @@ type prompt struct {
 	err    string                             // why the text was not taken
 	accept func(text string) (tea.Cmd, error) // enter; an error keeps the prompt open
 	edited func(text string)                  // after every change; nil does nothing
+	most   int                                // longest text in runes; 0 is promptMax
+	blank  bool                               // an empty text is taken, too
 }
 
 // goTo asks where on the time axis to go.
@@ -46,7 +49,7 @@ func (m *Model) filterOverlay() *prompt {
 	p := &prompt{label: "filter ", text: o.filter, accept: func(string) (tea.Cmd, error) { return nil, nil }}
 	p.edited = func(text string) {
 		o.filter = text
-		p.hint = strconv.Itoa(o.matches(m.width)) + " matches   enter keeps   esc clears"
+		p.hint = unit.Counted(o.matches(m.width), "match") + "   enter keeps   esc clears"
 	}
 	p.edited(p.text)
 	return p
@@ -86,7 +89,7 @@ func (m *Model) pasted(s string) {
 // accept takes the text; one that cannot be taken keeps the prompt open with the reason.
 func (m *Model) accept() tea.Cmd {
 	p := m.prompt
-	if strings.TrimSpace(p.text) == "" {
+	if strings.TrimSpace(p.text) == "" && !p.blank {
 		m.prompt = nil
 		return nil
 	}
@@ -102,7 +105,7 @@ func (m *Model) accept() tea.Cmd {
 // edit changes the line, or moves its cursor.
 func (p *prompt) edit(by func(*field)) {
 	if p.line == nil {
-		f := newField(p.text, promptMax, nil)
+		f := newField(p.text, cmp.Or(p.most, promptMax), nil)
 		p.line = &f
 	}
 	by(p.line)

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -125,17 +124,10 @@ func stopFacts(s *panel.Supervised, newest *store.Frame) []string {
 		facts = append(facts, windowName(w.N)+" is "+w.State+": it is ended first")
 	}
 	if n := len(s.Armed()); n > 0 {
-		facts = append(facts, plural(n, "armed window")+" cancelled")
+		facts = append(facts, unit.Counted(n, "armed window")+" "+unit.Verb(n, "is", "are")+" cancelled")
 	}
 	if s.Clients > 1 {
-		facts = append(facts, strconv.Itoa(s.Clients)+" clients hold this run")
+		facts = append(facts, unit.Counted(s.Clients, "client")+" hold this run")
 	}
 	return append(facts, "the records and traces stay; starting again takes a whole start")
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return strconv.Itoa(n) + " " + what + "s are"
 }

@@ -63,7 +63,7 @@ func TestDetailedResults(t *testing.T) {
 	if q := r.Requests[1]; *q.StartS != 1.1 || math.Abs(*q.LatencyS-0.29) > 1e-12 || q.OutputTokens != 4 || q.Text == nil {
 		t.Errorf("%+v", q)
 	}
-	if p := r.Problems(2, []string{"p50_ttft_ms"}); !slices.Equal(p, []string{"1 requests failed"}) {
+	if p := r.Problems(2, []string{"p50_ttft_ms"}); !slices.Equal(p, []string{"1 request failed"}) {
 		t.Errorf("%q", p)
 	}
 }

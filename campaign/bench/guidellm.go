@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"opprof/engine/unit"
 )
 
 // guideBenchmark is one load of a GuideLLM report.
@@ -75,7 +77,7 @@ func (r *Result) guide(b *guideBenchmark) {
 	if json.Unmarshal(b.Metrics["request_totals"], &totals) == nil {
 		r.Completed, r.Failed = count(totals.Successful), count(totals.Errored)
 		if n := count(totals.Incomplete); n != nil && *n > 0 {
-			r.warn("%d requests were not finished when the time was up", *n)
+			r.warn("not finished when the time was up: %s", unit.Counted(*n, "request"))
 		}
 	}
 	summary := func(name string) (s guideSummary) {

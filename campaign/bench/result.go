@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"opprof/campaign/stat"
+	"opprof/engine/unit"
 )
 
 // Result is what one run of a load generator measured.
@@ -158,13 +159,13 @@ func (r *Result) Problems(least int, fields []string) []string {
 	case r.Failed == nil:
 		say("the results do not say how many requests failed")
 	case *r.Failed > 0:
-		say("%d requests failed", *r.Failed)
+		say("%s failed", unit.Counted(*r.Failed, "request"))
 	}
 	switch {
 	case r.Completed == nil:
 		say("the results do not say how many requests finished")
 	case *r.Completed < int64(least):
-		say("%d requests finished: expected at least %d", *r.Completed, least)
+		say("%s finished: expected at least %d", unit.Counted(*r.Completed, "request"), least)
 	}
 	for _, name := range fields {
 		if v, ok := r.Field(name); !ok {

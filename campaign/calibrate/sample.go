@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"opprof/engine/record"
+	"opprof/engine/unit"
 	"opprof/traces/family"
 	"opprof/traces/join"
 	"opprof/traces/rank"
@@ -105,7 +106,7 @@ func unfit(w *Named) string {
 	case w.Join.Method == "":
 		return "not tied to steps: " + w.Join.Reason
 	case len(w.Missing) > 0:
-		return fmt.Sprintf("%d ranks are missing", len(w.Missing))
+		return fmt.Sprintf("%s %s missing", unit.Counted(len(w.Missing), "rank"), unit.Verb(len(w.Missing), "is", "are"))
 	case w.Window.Mode() == rank.ModeCPU:
 		return "no device work"
 	}

@@ -62,7 +62,7 @@ func TestWhatTeachesNothingIsLeftOutAndSaid(t *testing.T) {
 	if left.WarmUp != 4 || left.Damaged != 2 || left.Unknown != 1 {
 		t.Errorf("%+v", left)
 	}
-	for _, word := range []string{"refused: not tied to steps: no steps", "missing: 1 ranks", "cpu: no device", "short: no step"} {
+	for _, word := range []string{"refused: not tied to steps: no steps", "missing: 1 rank is missing", "cpu: no device", "short: no step"} {
 		if !strings.Contains(strings.Join(left.Windows, "|"), word) {
 			t.Errorf("%q says nothing of %q", left.Windows, word)
 		}

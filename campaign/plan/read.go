@@ -12,6 +12,7 @@ import (
 	"opprof/campaign/gate"
 	"opprof/engine/regular"
 	"opprof/engine/serverconf"
+	"opprof/engine/unit"
 )
 
 // Plan is a campaign that was read and checked.
@@ -102,7 +103,7 @@ func (r *reader) check() {
 	arms := slices.Sorted(slices.Values(c.Arms))
 	r.bad(!slices.Equal(arms, []string{Off, On}) && !slices.Equal(arms, []string{Off, On, Unpatched}), "arms",
 		"%q: expected off and on, and perhaps unpatched", c.Arms)
-	r.warn(c.Pairs < gate.MinPairs, "%d pairs decide nothing: the verdict will be UNDECIDED (%d are needed)", c.Pairs, gate.MinPairs)
+	r.warn(c.Pairs < gate.MinPairs, "%s %s nothing: the verdict will be UNDECIDED (%d are needed)", unit.Counted(c.Pairs, "pair"), unit.Verb(c.Pairs, "decides", "decide"), gate.MinPairs)
 	r.warn(c.Pairs >= gate.MinPairs && c.Pairs < gate.WarnPairs, "%d pairs: the exact sign-flip test cannot reach %.1f %% below %d", c.Pairs, 100*gate.Alpha, gate.WarnPairs)
 	r.warn(c.Pairs%2 == 1, "an odd number of pairs leaves a part of the order effect in the estimate")
 	r.warn(c.WarmUpRuns == 0, "no warm-up run: the first pair pays for the page cache and the compilation, and is voided if that was cold")

@@ -10,6 +10,7 @@ import (
 	"opprof/campaign/figure"
 	"opprof/campaign/gate"
 	"opprof/campaign/page"
+	"opprof/engine/unit"
 )
 
 // HTML writes the report as one file that holds its style and its plots and asks nothing of the network.
@@ -38,7 +39,7 @@ const (
 // document is the report as a page.
 func (r *Report) document(plots bool) (*page.Page, error) {
 	p := &page.Page{Title: r.Name, Mark: r.Verdict, Quote: r.Sentence, Intro: []string{
-		fmt.Sprintf("Model %s, limit %.4g %%, %d pairs planned for each cell.", r.Model, r.LimitPct, r.Planned), boundNote,
+		fmt.Sprintf("Model %s, limit %.4g %%, %s planned for each cell.", r.Model, r.LimitPct, unit.Counted(r.Planned, "pair")), boundNote,
 	}}
 	if plots {
 		p.Intro = append(p.Intro, plotNote)

@@ -10,6 +10,7 @@ import (
 	"opprof/campaign/bench"
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"
+	"opprof/engine/unit"
 )
 
 // Pair is one pair of a cell. It counts as a whole or not at all.
@@ -129,7 +130,7 @@ func objections(r *Run, c *plan.Plan) []string {
 		}
 	}
 	if r.Layer1 != nil && r.Layer1.Dropped != nil && *r.Layer1.Dropped > 0 {
-		out = append(out, fmt.Sprintf("the recorder dropped %d records", *r.Layer1.Dropped))
+		out = append(out, "the recorder dropped "+unit.Counted(*r.Layer1.Dropped, "record"))
 	}
 	return out
 }

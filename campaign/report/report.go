@@ -7,6 +7,7 @@ import (
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"
 	"opprof/campaign/stat"
+	"opprof/engine/unit"
 )
 
 // Report is a campaign's report as its JSON has it.
@@ -80,7 +81,7 @@ func newCell(in *Input, c plan.Cell) Cell {
 	out.Decision = gate.Decide(out.metrics, gate.Options{Limit: in.Plan.Campaign.LimitPct / 100, SecondLook: in.Plan.Campaign.SecondLookPairs > 0})
 	if left := in.pairsPlanned() - len(out.Pairs); in.Left > 0 && left > 0 {
 		out.Decision.Verdict = gate.Undecided
-		out.Decision.Reasons = append([]string{fmt.Sprintf("%d of %d pairs are still to come", left, in.pairsPlanned())}, out.Decision.Reasons...)
+		out.Decision.Reasons = append([]string{fmt.Sprintf("%d of %s still to come", left, unit.Counted(in.pairsPlanned(), "pair"))}, out.Decision.Reasons...)
 	}
 	for i := range in.Runs {
 		r := &in.Runs[i]
@@ -185,8 +186,8 @@ func (r *Report) sentence() string {
 	if worst == nil {
 		return fmt.Sprintf("%s: no pair counts, so nothing is known of the recorder's cost.", r.Verdict)
 	}
-	text := fmt.Sprintf("%s: with the recorder on, the metric that suffers most (%s, %s) regresses by %.2f %%, with an upper end of the 95 %% interval of %.2f %% over %d pairs; the limit is %.2f %%.",
-		r.Verdict, worst.Name, where.Name, *worst.PointPct, upper, worst.N, r.LimitPct)
+	text := fmt.Sprintf("%s: with the recorder on, the metric that suffers most (%s, %s) regresses by %.2f %%, with an upper end of the 95 %% interval of %.2f %% over %s; the limit is %.2f %%.",
+		r.Verdict, worst.Name, where.Name, *worst.PointPct, upper, unit.Counted(worst.N, "pair"), r.LimitPct)
 	if r.Left > 0 {
 		return text + fmt.Sprintf(" Undecided because pairs are still to come: %d.", r.Left)
 	}

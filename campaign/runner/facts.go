@@ -9,6 +9,7 @@ import (
 
 	"opprof/campaign/plan"
 	"opprof/campaign/report"
+	"opprof/engine/unit"
 )
 
 // environment says where and with what the campaign was made, and what its servers said about themselves.
@@ -149,7 +150,7 @@ func (s *span) text(unit string) string {
 func (h *history) deviations(p *plan.Plan) []string {
 	out := slices.Clone(h.problems)
 	if h.generation > 2 { // the first made the folder, the second ran
-		out = append(out, fmt.Sprintf("the campaign was run in %d parts", h.generation-1))
+		out = append(out, "the campaign was run in "+unit.Counted(h.generation-1, "part"))
 	}
 	for _, e := range h.again {
 		out = append(out, fmt.Sprintf("pair %d of %s was begun again as a whole: %s", e.Pair, e.Cell, e.Reason))

@@ -12,6 +12,7 @@ import (
 	"opprof/engine/journal"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // attempt is one try at a run.
@@ -89,10 +90,10 @@ func (h *history) replay(dir string, found *journal.Replay) error {
 		}
 	}
 	if found.Bad > 0 {
-		h.problems = append(h.problems, fmt.Sprintf("%d lines of the journal are damaged and left out: %s", found.Bad, found.FirstBad))
+		h.problems = append(h.problems, fmt.Sprintf("%s of the journal %s damaged and left out: %s", unit.Counted(found.Bad, "line"), unit.Verb(found.Bad, "is", "are"), found.FirstBad))
 	}
 	if h.created == nil {
-		return fmt.Errorf("cannot open campaign: the journal of %s does not begin %w", dir, errNoCampaign)
+		return fmt.Errorf("cannot open campaign: the journal of %s does not say that one was begun: %w", dir, errNoCampaign)
 	}
 	return nil
 }

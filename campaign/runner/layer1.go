@@ -14,6 +14,7 @@ import (
 	"opprof/engine/record"
 	"opprof/engine/regular"
 	"opprof/engine/rundir"
+	"opprof/engine/unit"
 	"opprof/engine/vllm"
 )
 
@@ -121,14 +122,14 @@ func readStream(path string) (s stream, err error) {
 // verdict is the check of a stream in a line.
 func (s *stream) verdict(name string) report.Check {
 	c := s.check
-	out := report.Check{Name: name, OK: c.OK() && c.BadLines == 0, Detail: fmt.Sprintf("%d steps of %s", c.Steps, c.EngineID)}
+	out := report.Check{Name: name, OK: c.OK() && c.BadLines == 0, Detail: unit.Counted(c.Steps, "step") + " of " + c.EngineID}
 	var wrong []string
 	if c.BadLines > 0 {
-		wrong = append(wrong, fmt.Sprintf("%d bad lines", c.BadLines))
+		wrong = append(wrong, unit.Counted(c.BadLines, "bad line"))
 	}
 	for _, kind := range slices.Sorted(maps.Keys(c.Violations)) {
 		v := c.Violations[kind]
-		wrong = append(wrong, fmt.Sprintf("%s %d times, first at step %d", kind, v.Count, v.FirstStep))
+		wrong = append(wrong, fmt.Sprintf("%s %s, first at step %d", kind, unit.Counted(v.Count, "time"), v.FirstStep))
 	}
 	if len(wrong) > 0 {
 		out.Detail = strings.Join(wrong, "; ")

@@ -8,6 +8,7 @@ import (
 	"opprof/engine/journal"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // Event is an event of a campaign in words.
@@ -85,13 +86,13 @@ func ending(o Outcome) string {
 	}
 	parts := []string{"done"}
 	if o.Requests != nil && o.LoadS != nil {
-		parts = append(parts, fmt.Sprintf("%d requests in %.1f s", *o.Requests, *o.LoadS))
+		parts = append(parts, fmt.Sprintf("%s in %.1f s", unit.Counted(*o.Requests, "request"), *o.LoadS))
 	}
 	if o.Windows > 0 {
-		parts = append(parts, fmt.Sprintf("%d windows verified", o.Windows))
+		parts = append(parts, unit.Counted(o.Windows, "window")+" verified")
 	}
 	if o.Responses > 0 {
-		parts = append(parts, fmt.Sprintf("%d responses with routed experts", o.Responses))
+		parts = append(parts, unit.Counted(o.Responses, "response")+" with routed experts")
 	}
 	return strings.Join(parts, ", ")
 }

@@ -37,7 +37,7 @@ func TestWhatVoidsAPair(t *testing.T) {
 	}{
 		"token totals":        {func(w *world) { w.measure = with(on, map[string]any{"total_output_tokens": 499}) }, "500 and 499 output tokens", 0},
 		"input tokens":        {func(w *world) { w.measure = with(off, map[string]any{"total_input_tokens": 1}) }, "1 and 1000 input tokens", 0},
-		"a failed request":    {func(w *world) { w.measure = with(on, map[string]any{"failed": 1}) }, "on: 1 requests failed", 0},
+		"a failed request":    {func(w *world) { w.measure = with(on, map[string]any{"failed": 1}) }, "on: 1 request failed", 0},
 		"too few requests":    {func(w *world) { w.measure = with(off, map[string]any{"completed": 99}) }, "99 requests finished: expected at least 100", 3},
 		"a missing metric":    {func(w *world) { w.measure = with(on, map[string]any{"p95_ttft_ms": nil}) }, "the results have no p95_ttft_ms", 0},
 		"a zero":              {func(w *world) { w.measure = with(on, map[string]any{"p50_tpot_ms": 0}) }, "p50_tpot_ms is 0", 0},

@@ -6,6 +6,7 @@ import (
 
 	"opprof/campaign/plan"
 	"opprof/engine/control"
+	"opprof/engine/unit"
 )
 
 const (
@@ -76,7 +77,7 @@ func (m *measurement) settleWindows(ctx context.Context, s Server) error {
 		case <-ctx.Done():
 			return nil
 		case <-late.C:
-			m.remark("%d windows were not written in %s", open, settleLimit)
+			m.remark("not written in %s: %s", settleLimit, unit.Counted(open, "window"))
 			m.countWindows(windows)
 			return nil
 		case <-ticker.C:

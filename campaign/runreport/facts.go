@@ -30,10 +30,10 @@ func (r *Report) sentence() string {
 	if r.Frame.Sampled {
 		about = "about "
 	}
-	text := fmt.Sprintf("%s%s in %s, step period p50 %s, p95 %s", about, plural(c.Steps, "step"), unit.Duration(c.LastNS-c.FirstNS),
+	text := fmt.Sprintf("%s%s in %s, step period p50 %s, p95 %s", about, unit.Counted(c.Steps, "step"), unit.Duration(c.LastNS-c.FirstNS),
 		unit.Known(r.Frame.Run.Period.P50NS, unit.Duration), unit.Known(r.Frame.Run.Period.P95NS, unit.Duration))
 	return fmt.Sprintf("%s: %s; %s prefill and %s decode tokens; %s, %s, %s.", dash(r.Run.Model), text, unit.Short(c.PrefillTokens), unit.Short(newDecode(c)),
-		plural(c.Preemptions, "preemption"), plural(c.Stalls, "stall"), plural(r.Frame.Loss.Dropped, "dropped record"))
+		unit.Counted(c.Preemptions, "preemption"), unit.Counted(c.Stalls, "stall"), unit.Counted(r.Frame.Loss.Dropped, "dropped record"))
 }
 
 // missing says what the figures do not hold, with counts.
@@ -56,7 +56,7 @@ func (r *Report) missing() []string {
 		{loss.Unplaced, "step", "whose clock has no place on the time axis"},
 	} {
 		if l.n > 0 {
-			out = append(out, plural(l.n, l.what)+" "+l.more)
+			out = append(out, unit.Counted(l.n, l.what)+" "+l.more)
 		}
 	}
 	return append(out, r.Run.Problems...)
@@ -164,13 +164,6 @@ func newDecode(c *store.Counts) int64 {
 		return n
 	}
 	return c.DecodeTokens
-}
-
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return unit.Count(n) + " " + what + "s"
 }
 
 func dash(s string) string {

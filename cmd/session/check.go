@@ -8,6 +8,7 @@ import (
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/tail"
+	"opprof/engine/unit"
 )
 
 // CheckReport is what `opprof check --json` prints.
@@ -86,7 +87,7 @@ func nothingIn(f *FileCheck, st *tail.Status) string {
 	case st.Size == 0:
 		return "the file is empty"
 	case f.BadLines > 0:
-		return fmt.Sprintf("%d of %d lines are bad", f.BadLines, st.Lines)
+		return fmt.Sprintf("bad: %d of %s", f.BadLines, unit.Counted(st.Lines, "line"))
 	case f.TornTail || st.Torn:
 		return "the file is cut off before its first whole line"
 	case f.EngineID != "":

@@ -10,6 +10,7 @@ import (
 	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/engine/tail"
+	"opprof/engine/unit"
 )
 
 // notes passes lines on to the store and keeps what a Description needs of them. It belongs to the reading goroutine.
@@ -197,7 +198,7 @@ func (s *Session) problems(st *rundir.Stream, footer bool) []string {
 		out = append(out, st.Error+"; trying again")
 	}
 	if st.BadLines > 0 {
-		out = append(out, fmt.Sprintf("%s: %d of %d lines could not be read and are left out; the first: %s", st.Path, st.BadLines, st.Lines, st.FirstBad))
+		out = append(out, fmt.Sprintf("%s: left out: %d of %s that could not be read; the first: %s", st.Path, st.BadLines, unit.Counted(st.Lines, "line"), st.FirstBad))
 	}
 	if st.Gone {
 		out = append(out, st.Path+": the file was deleted; what was read stays")

@@ -78,9 +78,9 @@ func lacking(f *store.Frame) string {
 	case l.Gaps > 0:
 		return "the recorder was off or lost steps " + times(l.Gaps)
 	case l.Dropped > 0:
-		return "the server dropped " + unit.Count(l.Dropped) + " records"
+		return "the server dropped " + unit.Counted(l.Dropped, "record")
 	case l.BadLines > 0:
-		return unit.Count(l.BadLines) + " lines of the records could not be read"
+		return unit.Counted(l.BadLines, "line") + " of the records could not be read"
 	}
 	return ""
 }

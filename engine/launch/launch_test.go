@@ -141,10 +141,10 @@ func TestWhatAPreflightFinds(t *testing.T) {
 		{"a model that cannot be fetched", func(s *serverconf.Server, m *Machine) {
 			s.Model, m.Environ = "org/name", []string{"HF_HUB_OFFLINE=1", "HF_HOME=/nowhere"}
 		}, []string{"HF_HUB_OFFLINE"}},
-		{"too few devices", func(s *serverconf.Server, m *Machine) { s.TensorParallel, m.GPUs = 2, gpus(free) }, []string{"1 devices are visible and the server needs 2"}},
+		{"too few devices", func(s *serverconf.Server, m *Machine) { s.TensorParallel, m.GPUs = 2, gpus(free) }, []string{"1 device visible, and the server needs 2"}},
 		{"devices hidden", func(_ *serverconf.Server, m *Machine) {
 			m.GPUs, m.Environ = gpus(free), []string{"CUDA_VISIBLE_DEVICES="}
-		}, []string{"0 devices are visible"}},
+		}, []string{"0 devices visible"}},
 		{"a busy device", func(_ *serverconf.Server, m *Machine) {
 			g := free
 			g.UsedMiB = 50000

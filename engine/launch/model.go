@@ -12,6 +12,7 @@ import (
 
 	"opprof/engine/serverconf"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // checkModel looks for the model's files and gives the bytes of its weights, 0 when unknown.
@@ -124,7 +125,7 @@ func checkGPUs(ctx context.Context, r *Report, m Machine, s serverconf.Server, w
 	}
 	devices := process.Visible(all, value, set)
 	if len(devices) < s.Ranks() {
-		r.problem("%d devices are visible and the server needs %d (tensor %d x pipeline %d x data %d)", len(devices), s.Ranks(), s.TensorParallel, s.PipelineParallel, s.DataParallel)
+		r.problem("%s visible, and the server needs %d (tensor %d x pipeline %d x data %d)", unit.Counted(len(devices), "device"), s.Ranks(), s.TensorParallel, s.PipelineParallel, s.DataParallel)
 		return
 	}
 	for _, g := range devices[:s.Ranks()] {

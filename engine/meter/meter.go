@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"opprof/engine/unit"
 	"opprof/engine/vllm"
 )
 
@@ -217,7 +218,7 @@ func (m *Meter) Reading() *Reading {
 	}
 	m.fill(r)
 	if r.BadLines > 0 {
-		r.Notes = append(r.Notes, fmt.Sprintf("%d lines of /metrics could not be read: %s", r.BadLines, r.FirstBad))
+		r.Notes = append(r.Notes, fmt.Sprintf("%s of /metrics could not be read: %s", unit.Counted(r.BadLines, "line"), r.FirstBad))
 	}
 	return r
 }

@@ -9,6 +9,7 @@ import (
 	"opprof/engine/control"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // serverExited takes the end of the first process and looks for what it left.
@@ -167,14 +168,19 @@ func (s *Supervisor) lastWord(exit process.Exit, r remains) string {
 		}
 	}
 	if n := len(r.killed); n > 0 && v.drained {
-		why = append(why, fmt.Sprintf("%d processes that it left were killed", n))
+		why = append(why, leftKilled(n))
 	}
 	return strings.Join(append(why, s.leftovers(r)...), "; ")
 }
 
+// leftKilled says what became of the processes that a server left.
+func leftKilled(n int) string {
+	return unit.Counted(n, "process") + " that it left " + unit.Verb(n, "was", "were") + " killed"
+}
+
 func (s *Supervisor) leftovers(r remains) (why []string) {
 	if n := len(r.left); n > 0 {
-		why = append(why, fmt.Sprintf("%d processes could not be killed", n))
+		why = append(why, unit.Counted(n, "process")+" could not be killed")
 	}
 	if r.mib != nil && *r.mib > memorySlackMiB {
 		why = append(why, fmt.Sprintf("%d MiB of device memory are not back", *r.mib))

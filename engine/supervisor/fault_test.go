@@ -48,14 +48,14 @@ func TestServersThatFail(t *testing.T) {
 			},
 			words: []string{"stopped: ordered by a client; it was loading weights, still there 300ms after SIGTERM, and was killed"}, exit: "stopped"},
 		{name: "its engine is killed", options: fakeserver.Options{Fault: fakeserver.EngineKilled, Steps: 60},
-			words: []string{"ended by itself (exit code 0)", "CUDA out of memory", "1 processes that it left were killed"}, exit: "dead"},
+			words: []string{"ended by itself (exit code 0)", "CUDA out of memory", "1 process that it left was killed"}, exit: "dead"},
 		{name: "it drains slowly", options: fakeserver.Options{Fault: fakeserver.SlowDrain},
 			tweak: func(c *Config) { c.Timing.StopMargin = 600 * time.Millisecond },
 			end:   func(r *run) string { r.state(control.Ready); return r.end() },
 			words: []string{"stopped while draining", "still there 800ms after SIGTERM"}, exit: "stopped"},
 		{name: "its children ignore SIGTERM", options: fakeserver.Options{Fault: fakeserver.StubbornChildren},
 			end:   func(r *run) string { r.state(control.Ready); return r.end() },
-			words: []string{"stopped: ordered", "1 processes that it left were killed"}, exit: "stopped"},
+			words: []string{"stopped: ordered", "1 process that it left was killed"}, exit: "stopped"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

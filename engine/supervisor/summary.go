@@ -11,6 +11,7 @@ import (
 
 	"opprof/engine/control"
 	"opprof/engine/rundir"
+	"opprof/engine/unit"
 	"opprof/engine/window"
 )
 
@@ -124,7 +125,7 @@ func asked(t control.Trigger) string {
 	case control.TriggerStep:
 		return fmt.Sprintf("step_index >= %d", t.Step)
 	case control.TriggerEvery:
-		return fmt.Sprintf("every %d steps", t.Every)
+		return "every " + unit.Counted(t.Every, "step")
 	}
 	return t.Kind
 }

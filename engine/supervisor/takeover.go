@@ -188,7 +188,7 @@ func (s *Supervisor) swept(f process.Family, why error, r remains) {
 	}
 	word := []string{fmt.Sprintf("the server (process %d) ended while no supervisor watched: %v", f.Leader.PID, why)}
 	if n := len(r.killed); n > 0 {
-		word = append(word, fmt.Sprintf("%d processes that it left were killed", n))
+		word = append(word, leftKilled(n))
 	}
 	s.gone(strings.Join(append(word, s.leftovers(r)...), "; "))
 }

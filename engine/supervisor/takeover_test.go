@@ -146,7 +146,7 @@ func TestAServerThatDiesWhileNobodyWatches(t *testing.T) {
 	for server.Alive(journal.BootID()) {
 		<-ticker.C
 	}
-	has(t, launch(t, c).closed(), "ended while no supervisor watched", "1 processes that it left were killed")
+	has(t, launch(t, c).closed(), "ended while no supervisor watched", "1 process that it left was killed")
 }
 
 // TestAStrangerIsNotSignalled: the journal names a process that is somebody else's by now.

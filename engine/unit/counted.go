@@ -22,3 +22,11 @@ func Plural[N int | int32 | int64](n N, noun string) string {
 	}
 	return noun + "s"
 }
+
+// Verb is the word that agrees with a count of n.
+func Verb[N int | int32 | int64](n N, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

@@ -7,6 +7,7 @@ import (
 
 	"opprof/engine/control"
 	"opprof/engine/record"
+	"opprof/engine/unit"
 )
 
 // StartReturned takes the answer to /start_profile. The call may have worked although the answer was lost, so a stop is sent after a
@@ -318,10 +319,10 @@ func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) 
 		case c.settings.Loose && r.Labels == 0:
 			problems = append(problems, fmt.Sprintf("rank %d has no labelled step", r.Rank))
 		case !c.settings.Loose && r.Labels != c.settings.MaxIterations:
-			problems = append(problems, fmt.Sprintf("rank %d has %d labelled steps of %d", r.Rank, r.Labels, c.settings.MaxIterations))
+			problems = append(problems, fmt.Sprintf("rank %d has %s of %d", r.Rank, unit.Counted(r.Labels, "labelled step"), c.settings.MaxIterations))
 		}
 		if r.LostEvents > 0 {
-			problems = append(problems, fmt.Sprintf("rank %d lost %d events to damage", r.Rank, r.LostEvents))
+			problems = append(problems, fmt.Sprintf("rank %d lost %s to damage", r.Rank, unit.Counted(r.LostEvents, "event")))
 		}
 	}
 	switch {

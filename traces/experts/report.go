@@ -1,6 +1,10 @@
 package experts
 
-import "fmt"
+import (
+	"fmt"
+
+	"opprof/engine/unit"
+)
 
 // Report is a load as opprof experts --json prints it.
 type Report struct {
@@ -87,18 +91,10 @@ func (r *Report) warn() {
 	}
 	say(r.ExpertsFrom != "given" && r.Arrays > 0, "the number of experts was not given: %d is the largest id plus one, and experts above it would change every figure", r.Experts)
 	unwritten := r.ZeroRows - int64(len(r.Unrouted))*r.Tokens
-	say(r.TopK > 1 && unwritten > 0, "%s of nothing but expert 0, memory that nobody wrote: not counted", number(unwritten, "row"))
-	say(r.TopK == 1 && r.ZeroTokens > 0, "%s with expert 0 in every layer, perhaps memory that nobody wrote: counted", number(r.ZeroTokens, "token"))
-	say(r.TopK > 1 && len(r.Unrouted) > 0, "%s of nothing but zeros: dense, or not returned", number(int64(len(r.Unrouted)), "layer"))
-	say(r.RepeatedRows > 0, "%s with an expert named twice, which no router does: counted", number(r.RepeatedRows, "row"))
-	say(r.OutOfRange > 0, "%s of no expert: not counted", number(r.OutOfRange, "id"))
+	say(r.TopK > 1 && unwritten > 0, "%s of nothing but expert 0, memory that nobody wrote: not counted", unit.Counted(unwritten, "row"))
+	say(r.TopK == 1 && r.ZeroTokens > 0, "%s with expert 0 in every layer, perhaps memory that nobody wrote: counted", unit.Counted(r.ZeroTokens, "token"))
+	say(r.TopK > 1 && len(r.Unrouted) > 0, "%s of nothing but zeros: dense, or not returned", unit.Counted(len(r.Unrouted), "layer"))
+	say(r.RepeatedRows > 0, "%s with an expert named twice, which no router does: counted", unit.Counted(r.RepeatedRows, "row"))
+	say(r.OutOfRange > 0, "%s of no expert: not counted", unit.Counted(r.OutOfRange, "id"))
 	say(r.EPRanks > 1, "rank loads are sums over all tokens: a single step is less even")
-}
-
-// number is a count with its noun.
-func number(n int64, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
 }

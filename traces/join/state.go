@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"opprof/engine/unit"
 	"opprof/traces/rank"
 )
 
@@ -30,7 +31,7 @@ func (w *Window) State() (State, string) {
 		case b.Truncated:
 			why = append(why, b.File+" is cut off")
 		case b.Faults > 0:
-			why = append(why, fmt.Sprintf("%s lost %d events", b.File, b.Faults))
+			why = append(why, fmt.Sprintf("%s lost %s", b.File, unit.Counted(b.Faults, "event")))
 		}
 		if len(b.Iterations) != len(w.Iterations) {
 			why = append(why, fmt.Sprintf("%s has %d of %d labels", b.File, len(b.Iterations), len(w.Iterations)))

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"opprof/engine/record"
+	"opprof/engine/unit"
 	"opprof/traces/rank"
 )
 
@@ -88,7 +89,7 @@ func byMarker(iterations []rank.Iteration, steps []Step, markers []Marker) (Join
 	}
 	if later, ok := delayed(iterations, steps, at, delay); ok {
 		return Joined{Method: ByTime, AfterStep: steps[later].Index - 1, Steps: steps[later : later+len(iterations)],
-			Reason: fmt.Sprintf("the profiler began %d steps after its marker", steps[later].Index-first)}, ""
+			Reason: fmt.Sprintf("the profiler began %s after its marker", unit.Counted(steps[later].Index-first, "step"))}, ""
 	}
 	return Joined{Method: ByMarker, AfterStep: first - 1, Steps: steps[at : at+len(iterations)]}, ""
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"opprof/engine/unit"
 	"opprof/traces/kineto"
 )
 
@@ -69,7 +70,7 @@ func (b *Breakdown) Remarks() []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if b.Mode == ModeCPU {
-		say("a trace without device work (CPU only): %d operators, no kernels", b.CPUOps)
+		say("a trace without device work (CPU only): %s, no kernels", unit.Counted(b.CPUOps, "operator"))
 	}
 	switch b.Bounds {
 	case BoundsNothing:
@@ -83,13 +84,13 @@ func (b *Breakdown) Remarks() []string {
 		say("eager: neither CUDA graphs nor compiled kernels, so norms and activations are other kernels than a served model's")
 	}
 	if b.Unlaunched > 0 {
-		say("%d device events have no launch in the trace: they are placed by the order of launches", b.Unlaunched)
+		say("%s without a launch in the trace: placed by the order of launches", unit.Counted(b.Unlaunched, "device event"))
 	}
 	if b.Suspect > 0 {
-		say("%d device events have impossible times (%.3f ms in sum): in none of the figures", b.Suspect, float64(b.SuspectNS)/1e6)
+		say("%s with impossible times (%.3f ms in sum): in none of the figures", unit.Counted(b.Suspect, "device event"), float64(b.SuspectNS)/1e6)
 	}
 	if b.Faults > 0 {
-		say("%d damaged places, the first at byte %d: %s", b.Faults, b.FirstFault.Offset, b.FirstFault.Reason)
+		say("%s, the first at byte %d: %s", unit.Counted(b.Faults, "damaged place"), b.FirstFault.Offset, b.FirstFault.Reason)
 	}
 	if b.Truncated {
 		say("the file is cut off")

@@ -162,7 +162,7 @@ func (p PairPlot) head(g *chart.Grid, y int, m *gate.Result) {
 // marks draws the line of a metric's pairs.
 func (p PairPlot) marks(g *chart.Grid, y int, a pairAxis, m *gate.Result) {
 	a.grid(g, y)
-	label := strconv.Itoa(m.N) + " pairs"
+	label := unit.Counted(m.N, "pair")
 	if m.N == 1 {
 		label = "1 pair"
 	}

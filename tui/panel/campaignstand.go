@@ -73,7 +73,7 @@ func CellVerdict(cell *progress.Cell) string {
 func cellReason(cell *progress.Cell) string {
 	switch d := &cell.Decision; {
 	case cell.Planned < gate.MinPairs:
-		return strconv.Itoa(cell.Planned) + " planned " + plural(cell.Planned, "pair") + ", a verdict needs " + strconv.Itoa(gate.MinPairs)
+		return strconv.Itoa(cell.Planned) + " planned " + unit.Plural(cell.Planned, "pair") + ", a verdict needs " + strconv.Itoa(gate.MinPairs)
 	case cell.Counted < gate.MinPairs:
 		return strconv.Itoa(cell.Counted) + " of at least " + strconv.Itoa(gate.MinPairs) + " pairs"
 	case Due(cell) > 0:
@@ -147,7 +147,7 @@ func (c *Campaign) remarkSpans(gl *theme.Glyphs) []chart.Span {
 	}
 	spans := []chart.Span{{S: string(gl.Triangle) + " ", Role: theme.RoleWarn, Attr: theme.Bold}}
 	if n > 1 {
-		spans = append(spans, chart.Span{S: strconv.Itoa(n) + " remarks, the newest: ", Role: theme.RoleDim})
+		spans = append(spans, chart.Span{S: unit.Counted(n, "remark") + ", the newest: ", Role: theme.RoleDim})
 	}
 	return append(spans, chart.Span{S: c.Remarks[n-1], Role: theme.RoleWarn})
 }

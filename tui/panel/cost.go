@@ -161,7 +161,7 @@ func (p CostAnswer) busy(w int) []chart.Span {
 	out := []chart.Span{dim("busy "), {S: floatMS(b.NS) + " ms", Role: theme.RoleTitle, Attr: theme.Bold}}
 	switch {
 	case b.LowNS == nil && p.Answer.Inside:
-		return append(out, dim("  95 %"), chart.Span{S: " needs " + amount(calibrate.MinWindows, "window"), Role: theme.RoleWarn})
+		return append(out, dim("  95 %"), chart.Span{S: " needs " + unit.Counted(calibrate.MinWindows, "window"), Role: theme.RoleWarn})
 	case b.LowNS == nil:
 		return append(out, chart.Span{S: "  no interval", Role: theme.RoleWarn})
 	}
@@ -195,7 +195,7 @@ func (p CostAnswer) remarks(gl *theme.Glyphs, w, most int) [][]chart.Span {
 		notes()
 	}
 	if c := a.Cell; c != nil {
-		say(fmt.Sprintf("measured at %s: %s ms, %s to %s, %s of %s", c.Context, floatMS(c.BusyNS), floatMS(c.BusyMin), floatMS(c.BusyMax), amount(c.Steps, "step"), amount(c.Windows, "window")), theme.RoleText)
+		say(fmt.Sprintf("measured at %s: %s ms, %s to %s, %s of %s", c.Context, floatMS(c.BusyNS), floatMS(c.BusyMin), floatMS(c.BusyMax), unit.Counted(c.Steps, "step"), unit.Counted(c.Windows, "window")), theme.RoleText)
 	} else {
 		say("no such step was measured", theme.RoleDim)
 	}
@@ -208,14 +208,6 @@ func (p CostAnswer) remarks(gl *theme.Glyphs, w, most int) [][]chart.Span {
 		notes()
 	}
 	return out[:min(len(out), most)]
-}
-
-// amount is a number with its noun.
-func amount(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return unit.Count(int64(n)) + " " + noun
 }
 
 func lookByName(name string) familyLook {

@@ -130,7 +130,7 @@ func alarms(g *chart.Grid, s Status) []piece {
 	}
 	switch {
 	case s.Active > 0:
-		loud(93, string(g.Glyphs.Triangle)+" "+strconv.Itoa(s.Active)+" "+plural(s.Active, "warning"), theme.RoleWarn)
+		loud(93, string(g.Glyphs.Triangle)+" "+unit.Counted(s.Active, "warning"), theme.RoleWarn)
 	case s.Warnings > 0:
 		pieces = append(pieces, piece{weight: 45, right: true, spans: []chart.Span{{S: string(g.Glyphs.Triangle) + " " + strconv.Itoa(s.Warnings) + " past", Role: theme.RoleDim}}})
 	}
@@ -141,13 +141,6 @@ func alarms(g *chart.Grid, s Status) []piece {
 		loud(85, "catching up "+unit.Percent(share), theme.RoleWarn)
 	}
 	return pieces
-}
-
-func plural(n int, word string) string {
-	if n == 1 {
-		return word
-	}
-	return word + "s"
 }
 
 // trouble says in a few words that files of the run cannot be read any more; the sentences are among the problems.
@@ -165,7 +158,7 @@ func trouble(run rundir.Description) string {
 	}
 	some := func(n int, what string) string {
 		if n == len(run.Streams) {
-			return strconv.Itoa(n) + " " + plural(n, "stream") + " " + what
+			return unit.Counted(n, "stream") + " " + what
 		}
 		return strconv.Itoa(n) + " of " + strconv.Itoa(len(run.Streams)) + " streams " + what
 	}

@@ -129,12 +129,12 @@ func TriggerText(t control.Trigger) string {
 	case control.TriggerStep:
 		return "at step " + unit.Count(t.Step)
 	case control.TriggerEvery:
-		return "every " + unit.Count(t.Every) + " steps"
+		return "every " + unit.Counted(t.Every, "step")
 	case control.TriggerAfter:
 		return "after " + unit.Duration(t.AfterNS)
 	}
 	if t.For > 1 {
-		return "when " + t.Expr + " holds for " + unit.Count(t.For) + " steps"
+		return "when " + t.Expr + " holds for " + unit.Counted(t.For, "step")
 	}
 	return "when " + t.Expr
 }
@@ -151,7 +151,7 @@ func (s *Supervised) Countdown(w *control.Window) string {
 	case t.Kind == control.TriggerEvery && s.Newest() < w.FromStep:
 		return s.stepsTo(w.FromStep)
 	case t.Kind == control.TriggerExpr && w.Held < max(t.For, 1):
-		return "held for " + unit.Count(w.Held) + " of " + unit.Count(max(t.For, 1)) + " steps"
+		return "held for " + unit.Count(w.Held) + " of " + unit.Counted(max(t.For, 1), "step")
 	}
 	switch active := s.Active(); {
 	case active != nil:
@@ -170,7 +170,7 @@ func (s *Supervised) countdownShort(w *control.Window) string {
 
 func (s *Supervised) stepsTo(step int64) string {
 	left := step - s.Newest()
-	text := "in " + unit.Count(left) + " steps"
+	text := "in " + unit.Counted(left, "step")
 	if s.StepsPS > 0 {
 		text += ", about " + unit.Duration(int64(float64(left)/s.StepsPS*1e9))
 	}
@@ -188,7 +188,7 @@ func (s *Supervised) WindowText(w *control.Window) string {
 	case control.WindowStarting:
 		return cmp.Or(w.Reason, "the server was told to start its profiler")
 	case control.WindowRecording:
-		return cmp.Or(w.Reason, unit.Count(s.Cost.Steps)+" steps are recorded")
+		return cmp.Or(w.Reason, unit.Counted(s.Cost.Steps, "step")+" recorded")
 	case control.WindowFlushing:
 		return cmp.Or(w.Reason, "traces are written; that holds serving up")
 	}

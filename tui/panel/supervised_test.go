@@ -31,7 +31,7 @@ func TestCountdown(t *testing.T) {
 		{"a time", control.Window{Trigger: control.Trigger{Kind: control.TriggerAfter, AfterNS: 30 * second}, ArmedNS: 90 * second}, nil, "in 20.0 s"},
 		{"a time that has come", control.Window{Trigger: control.Trigger{Kind: control.TriggerAfter, AfterNS: 30 * second}, ArmedNS: 50 * second}, nil, "at once"},
 		{"an expression", control.Window{Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "x", For: 5}, Held: 2}, nil, "held for 2 of 5 steps"},
-		{"an expression without a length", control.Window{Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "x"}}, nil, "held for 0 of 1 steps"},
+		{"an expression without a length", control.Window{Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "x"}}, nil, "held for 0 of 1 step"},
 		{"an expression that has held", control.Window{Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "x"}, Held: 9}, nil, "at once"},
 	} {
 		s := base
@@ -113,7 +113,7 @@ func TestWindowText(t *testing.T) {
 		{control.Window{State: control.WindowArmed, Trigger: control.Trigger{Kind: control.TriggerNow}}, "at once"},
 		{control.Window{State: control.WindowArmed, Trigger: control.Trigger{Kind: control.TriggerStep, Step: 50}}, "in 50 steps: at step 50"},
 		{control.Window{State: control.WindowArmed, Trigger: control.Trigger{Kind: control.TriggerExpr, Expr: "waiting > 3", For: 4}, Held: 1}, "held for 1 of 4 steps: when waiting > 3 holds for 4 steps"},
-		{control.Window{State: control.WindowRecording}, "10 steps are recorded"},
+		{control.Window{State: control.WindowRecording}, "10 steps recorded"},
 		{control.Window{State: control.WindowFlushing, Reason: "no step for 5 s"}, "no step for 5 s"},
 		{control.Window{State: control.WindowVerified, First: at(int64(1100)), Last: at(int64(1109)), StallNS: at(int64(420_000_000))}, "steps 1,100-1,109, export stall 420 ms"},
 		{control.Window{State: control.WindowFailed, Reason: "no trace appeared"}, "no trace appeared"},
