@@ -476,7 +476,13 @@ class StepRecorder:
                 del self._refill[name]
         return recompute
 
-    def _add_chunk(self, chunks, name: str, tokens: dict[str, int], cached: bool) -> int:
+    def _add_chunk(
+        self,
+        chunks: list[tuple[str, int]],
+        name: str,
+        tokens: dict[str, int],
+        cached: bool,
+    ) -> int:
         """Add a chunk's kind and tokens, and tell how far its request comes. What
         was cached may have an earlier part."""
         request = self._scheduler.requests[name]

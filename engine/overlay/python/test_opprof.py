@@ -33,6 +33,7 @@ from vllm.utils.hashing import sha256
 from vllm.v1 import opprof
 from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler
+from vllm.v1.core.sched.interface import PauseState
 from vllm.v1.core.sched.scheduler import Scheduler
 from vllm.v1.engine.core import EngineCore
 from vllm.v1.kv_cache_interface import (
@@ -62,6 +63,7 @@ MODEL = {
     "vocab_size": 512,
     "max_position_embeddings": 262144,
 }
+LOADS = int(os.environ.get("OPPROF_TEST_LOADS", "32"))
 TIMES = ("submit_wall", "submit_mono", "complete_mono")
 KINDS = ("first", "middle", "final", "unsplit")
 GRAPH = CUDAGraphStat(
@@ -98,10 +100,17 @@ class Engine:
         init_none_hash(sha256)
         self.hasher = get_request_block_hasher(BLOCK, sha256)
         self.batches = batches
+        self.drafts = options.get("drafts", 0)
+        self.churn = options.get("churn", 0.01)
         self.in_flight = []
         runner = options.get("v2_runner", False)
         default = AsyncScheduler if batches > 1 else Scheduler
-        with mock.patch.object(VllmConfig, "use_v2_model_runner", runner):
+        with (
+            mock.patch.object(VllmConfig, "use_v2_model_runner", runner),
+            mock.patch.object(
+                VllmConfig, "num_speculative_tokens", options.get("drafts", 0)
+            ),
+        ):
             self.scheduler = options.get("scheduler_class", default)(
                 config,
                 KVCacheConfig(blocks, [], [KVCacheGroupSpec(["layer"], spec)]),
@@ -123,8 +132,12 @@ class Engine:
 
     def schedule(self):
         output = self.scheduler.schedule()
+        drafts = output.scheduled_spec_decode_tokens
         samples = {
-            name: [] if self.scheduler.requests[name].is_prefill_chunk else [7]
+            name: []
+            if self.scheduler.requests[name].is_prefill_chunk
+            # Every second draft is accepted.
+            else [7] * (1 + len(drafts.get(name, ())) // 2)
             for name in output.num_scheduled_tokens
         }
         self.in_flight.append((output, samples))
@@ -190,11 +203,15 @@ class PlainCount:
         kinds = Counter()
         sizes, contexts = [], []
         unsplit = recompute = 0
+        for name in output.finished_req_ids:  # another may have the name next
+            self.reached.pop(name, None)
+            self.goal.pop(name, None)
+        requests = self.scheduler.requests
         new = {request.req_id for request in output.scheduled_new_reqs}
-        cached = copy(output.scheduled_cached_reqs)
-        resumed = cached.resumed_req_ids
+        again = {name for name in new if requests[name].num_preemptions}
+        resumed = output.scheduled_cached_reqs.resumed_req_ids | again
         for name, chunk in output.num_scheduled_tokens.items():
-            request = self.scheduler.requests[name]
+            request = requests[name]
             before = request.num_computed_tokens
             after = before + chunk
             contexts.append(after)
@@ -276,23 +293,54 @@ def compare_randomly(driven, rng):
 
     recorder.snapshot = compare
     for turn in range(400):
-        if rng.random() < (0.5 if turn % 100 < 20 else 0.01):
-            size = rng.choice([1, 15, 16, 100, 127, 128, 200, rng.randrange(1, 700)])
-            driven.add(f"{turn}", size, outputs=rng.randrange(1, 120))
-        if rng.random() < 0.01 and scheduler.requests:
-            name = rng.choice(list(scheduler.requests))
-            scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
-        if rng.random() < 0.01 and not driven.in_flight:
-            scheduler.reset_prefix_cache(reset_running_requests=True)
+        arrive(driven, rng, turn)
+        disturb(driven, rng)
         driven.step(GRAPH)
     assert not recorder._reached.keys() - scheduler.requests.keys()
+    assert scheduler.opprof is recorder
     return seen
 
 
-def test_shortcuts_agree_with_the_plain_count(engine):
+def arrive(driven, rng, turn):
+    if rng.random() < (0.5 if turn % 100 < 20 else driven.churn):
+        size = rng.choice([1, 15, 16, 100, 127, 128, 200, rng.randrange(1, 700)])
+        driven.add(f"{turn}", size, outputs=rng.randrange(1, 120))
+    if rng.random() < 0.01:  # these end together
+        for i in range(rng.randrange(2, 12)):
+            driven.add(f"{turn} {i}", 30, outputs=20)
+
+
+def disturb(driven, rng):
+    """Let happen at times what changes requests between steps."""
+    scheduler = driven.scheduler
+    if rng.random() < 0.02 and scheduler.requests:
+        name = rng.choice(list(scheduler.requests))
+        scheduler.finish_requests(name, RequestStatus.FINISHED_ABORTED)
+        if not driven.in_flight and rng.random() < 0.5:
+            driven.add(name, rng.randrange(1, 300))
+    if rng.random() < 0.01 and not driven.in_flight:
+        scheduler.reset_prefix_cache(reset_running_requests=True)
+    if rng.random() < 0.05:
+        states = [PauseState.UNPAUSED] * 3 + list(PauseState)
+        scheduler.set_pause_state(rng.choice(states))
+    if rng.random() < 0.005 and driven.in_flight:
+        # The step dies, and with it whom it was for.
+        output, _ = driven.in_flight.pop()
+        names = scheduler.requests.keys() & output.num_scheduled_tokens.keys()
+        scheduler.finish_requests(names, RequestStatus.FINISHED_ABORTED)
+    for request in scheduler.running:
+        # A batch that is in flight has placeholders of its own.
+        if driven.drafts and driven.batches == 1 and request.num_output_tokens:
+            request.spec_token_ids = [7] * rng.randrange(driven.drafts + 1)
+
+
+def test_shortcuts_agree_with_the_plain_count(engine, monkeypatch):
+    errors = []
+    monkeypatch.setattr(opprof.logger, "error", lambda *args: errors.append(args))
     seen = Counter()
-    for seed in range(24):
+    for seed in range(LOADS):
         rng = random.Random(seed)
+        monkeypatch.setattr(opprof, "CHECK_STEPS", rng.choice([7, 1024]))
         requests = rng.choice([4, 40])
         driven = engine(
             batches=1 + seed % 2,
@@ -300,11 +348,35 @@ def test_shortcuts_agree_with_the_plain_count(engine):
             budget=rng.choice([requests + 1, 48, 512, 8192]),
             caching=rng.random() < 0.5,
             requests=requests,
+            v2_runner=seed % 5 == 0,
+            drafts=3 * (seed % 7 == 0),
+            churn=rng.choice([0.01, 0.1, 0.4]),
         )
+        if seed % 10 == 5:
+            driven.scheduler.pp_size = 2  # decodes of one request take turns
         seen += compare_randomly(driven, rng)
-    assert seen["taken over"] > 1000
-    assert seen["preemptions"] > 50
-    assert seen["recompute"] > 1000
+        driven.scheduler.shutdown()
+    assert not errors
+    assert seen["taken over"] > 50 * LOADS
+    assert seen["followed"] > 50 * LOADS
+    assert seen["preemptions"] > 2 * LOADS
+    assert seen["recompute"] > 50 * LOADS
+
+
+def test_lost_track_is_noticed_and_said(engine, monkeypatch):
+    errors = []
+    monkeypatch.setattr(opprof.logger, "error", lambda *args: errors.append(args))
+    monkeypatch.setattr(opprof, "CHECK_STEPS", 5)
+    driven = engine()
+    driven.add("a", 300)
+    for _ in range(3):
+        driven.step()
+    driven.recorder._context_bins = [1] + [0] * 11
+    for _ in range(9):
+        driven.step()
+    assert [args[1] for args in errors] == [5]
+    bins = [step["context_length_hist"].index(1) for step in driven.steps()]
+    assert bins == [2, 2, 2, 0, 2, *[2] * 7]
 
 
 FIELDS = """schema engine_id step_index submit_wall_ns submit_mono_ns complete_mono_ns
