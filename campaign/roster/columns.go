@@ -49,7 +49,7 @@ func Columns() []Column {
 		number("bad", "bad lines", "lines that could not be read", false, 10, func(e *Entry) *int64 { return e.BadLines }, unit.Count),
 		number("windows", "windows", "profiler windows", true, 30, func(e *Entry) *int64 { return e.Windows }, unit.Count),
 		number("size", "size", "of its Layer-1 streams on disk", false, 10, func(e *Entry) *int64 { return knownBytes(e) }, unit.Bytes),
-		words("verdict", "verdict", "of a campaign's run counted, void or failed as its runner judged it; of others whole with every record up to the footer, incomplete where records were dropped, are missing or cannot be read, broken without a step", true, 48, func(e *Entry) string { return e.Verdict }),
+		words("verdict", "verdict", "of a campaign's run counted, void or failed as its runner judged it; of others whole with every record up to the footer, incomplete where records were dropped, are missing or cannot be read, broken without a step; not said where no step has come yet or its recorder was off", true, 48, func(e *Entry) string { return e.Verdict }),
 		words("graphs", "graphs", "configured CUDA-graph mode", false, 10, func(e *Entry) string { return e.GraphMode }),
 		words("vllm", "vLLM", "version of vLLM", false, 10, func(e *Entry) string { return e.VLLM }),
 		words("gpu", "GPU", "the first GPU", false, 10, func(e *Entry) string { return e.GPU }),

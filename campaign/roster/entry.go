@@ -133,6 +133,8 @@ const (
 
 func (e *Entry) judge() string {
 	switch {
+	case (e.Steps == nil || *e.Steps == 0) && (e.Live || e.recordless()):
+		return ""
 	case e.Steps == nil || *e.Steps == 0:
 		return Broken
 	case e.Live || e.Dropped == nil || e.Gaps == nil || e.BadLines == nil:
@@ -142,6 +144,10 @@ func (e *Entry) judge() string {
 	}
 	return Whole
 }
+
+// recordless reports whether the run has no records and was not to have any that could be told of: a server that was launched with its recorder
+// off, or that never became ready.
+func (e *Entry) recordless() bool { return e.State != Broken && e.Bytes == 0 && len(e.Unread) == 0 }
 
 // Tokens are all tokens of the run; nil when they are not known.
 func (f *Figures) Tokens() *int64 {

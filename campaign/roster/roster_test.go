@@ -350,3 +350,26 @@ func TestLongRunsAreSampled(t *testing.T) {
 		t.Errorf("an estimate is shown as %s", got)
 	}
 }
+
+// A run whose recorder was off has no records to judge, and a server that has just started none yet: neither is broken.
+func TestRunsWithoutRecordsAreNotJudged(t *testing.T) {
+	none, some := int64(0), int64(9)
+	for name, c := range map[string]struct {
+		figures  Figures
+		standing Standing
+		want     string
+	}{
+		"recorder off":           {Figures{}, Standing{State: "dead"}, ""},
+		"just started":           {Figures{Engines: 1, Bytes: 700, Steps: &none}, Standing{State: "ready", Live: true}, ""},
+		"ended with no step":     {Figures{Engines: 1, Bytes: 700, Steps: &none}, Standing{State: "dead"}, Broken},
+		"records not readable":   {Figures{Unread: []string{"no permission"}}, Standing{State: "dead"}, Broken},
+		"of nobody, and empty":   {Figures{}, Standing{}, Broken},
+		"ended without a footer": {Figures{Engines: 1, Bytes: 700, Steps: &some, Dropped: &none, Gaps: &none, BadLines: &none}, Standing{State: "dead"}, Incomplete},
+	} {
+		e := Entry{}
+		e.complete(&c.figures, c.standing)
+		if e.Verdict != c.want {
+			t.Errorf("%s: %q, want %q", name, e.Verdict, c.want)
+		}
+	}
+}

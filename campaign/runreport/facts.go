@@ -1,14 +1,12 @@
 package runreport
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"opprof/campaign/page"
-	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/engine/unit"
 )
@@ -112,17 +110,9 @@ func (r *Report) manifest() [][2]string {
 	add("quantization", m.Quantization)
 	add("server", strings.Join(m.Argv, " "))
 	if m.Exit != nil {
-		add("ended", ending(m.Exit))
+		add("ended", m.Exit.String())
 	}
 	return out
-}
-
-// ending is how a run ended. Most reasons begin with the state already.
-func ending(e *rundir.Exit) string {
-	if e.Reason == "" || strings.HasPrefix(e.Reason, e.State+": ") {
-		return cmp.Or(e.Reason, e.State)
-	}
-	return e.State + ": " + e.Reason
 }
 
 func (r *Report) parallel() string {

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,6 +87,14 @@ type ManifestWindow struct {
 type Exit struct {
 	State  string `json:"state"`
 	Reason string `json:"reason"`
+}
+
+// String is the state and the reason, which mostly begins with the state itself.
+func (e *Exit) String() string {
+	if e.Reason == "" || strings.HasPrefix(e.Reason, e.State+": ") {
+		return cmp.Or(e.Reason, e.State)
+	}
+	return e.State + ": " + e.Reason
 }
 
 // ReadManifest reads the manifest of a run folder. A missing one gives nil and no problem. Whatever of a damaged one can be read is

@@ -106,3 +106,15 @@ func FuzzManifest(f *testing.F) {
 		}
 	})
 }
+
+func TestExit(t *testing.T) {
+	for want, e := range map[string]Exit{
+		"stopped: ordered by a client": {State: "stopped", Reason: "stopped: ordered by a client"},
+		"failed: out of memory":        {State: "failed", Reason: "out of memory"},
+		"stopped":                      {State: "stopped"},
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
+}

@@ -81,7 +81,7 @@ func manifestRows(m *rundir.Manifest) []Row {
 	}
 	end := Row{Name: "end", Value: "still running, or not written down"}
 	if m.Exit != nil {
-		end.Value = strings.TrimSuffix(m.Exit.State+": "+m.Exit.Reason, ": ")
+		end.Value = m.Exit.String()
 	}
 	rows = append(rows, end)
 	for _, g := range m.GPUs {
