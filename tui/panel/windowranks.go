@@ -106,12 +106,17 @@ func perturbed(w *catalog.Window) (from, to int64, ok bool) {
 	return 0, 0, false
 }
 
-// barColumns are the figures at the right of a rank's bar.
-func barColumns() []SheetColumn {
+// barColumns are the figures at the right of a rank's bar. What is unknown and suspect is said above, for all ranks together: where there are
+// several, work without collectives tells more.
+func barColumns(several bool) []SheetColumn {
+	doubt := 9
+	if several {
+		doubt = 3
+	}
 	return []SheetColumn{
 		{Head: "", Weight: 0}, {Head: "busy", Right: true}, {Head: "", Flex: true, Least: 30, Weight: 10}, {Head: "w/o coll", Right: true, Weight: 7},
 		{Head: "coll wait", Right: true, Weight: 8}, {Head: "sum", Right: true, Weight: 6}, {Head: "idle", Right: true, Weight: 4},
-		{Head: "launches", Right: true, Weight: 5}, {Head: "unknown", Right: true, Weight: 9}, {Head: "suspect", Right: true, Weight: 9},
+		{Head: "launches", Right: true, Weight: 5}, {Head: "unknown", Right: true, Weight: doubt}, {Head: "suspect", Right: true, Weight: doubt},
 	}
 }
 
@@ -122,7 +127,7 @@ func (p RankBars) bars(g *chart.Grid, figures []catalog.Figures) {
 	for k := range figures {
 		longest = max(longest, figures[k].UnionNS+figures[k].OverlapNS())
 	}
-	s := Sheet{Columns: barColumns(), Cursor: -1, Sort: -1}
+	s := Sheet{Columns: barColumns(len(figures) > 1), Cursor: -1, Sort: -1}
 	if shown := SheetRows(g.H(), false); shown < len(figures) {
 		s.Columns[0].Head = fmt.Sprintf("%d of %d", shown, len(figures))
 	}
