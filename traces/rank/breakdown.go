@@ -96,7 +96,7 @@ type KernelUse struct {
 }
 
 // WarmupIterations is how many iterations at the start of a window are marked: the first pays for the profiler's start, and the queue
-// behind it has not settled before the third.
+// behind it has not settled before the third. Those that a schedule of torch passed before its first count as well: they are not recorded.
 const WarmupIterations = 2
 
 // Analyse breaks a trace down. taxonomy may be nil.

@@ -39,8 +39,12 @@ func (a *analysis) measure() {
 	out := a.out
 	out.Iterations = make([]Iteration, len(a.labels))
 	perIter := make([]meters, len(a.labels))
+	warmup := WarmupIterations
+	if len(a.labels) > 0 {
+		warmup -= int(min(max(a.labels[0].step, 0), WarmupIterations)) // a schedule warms up for the steps before its first
+	}
 	for i, l := range a.labels {
-		out.Iterations[i] = Iteration{Label: l.Label, LabelNS: a.wall(l.span), ProfilerStep: l.step, Warmup: i < WarmupIterations, TopKernel: -1}
+		out.Iterations[i] = Iteration{Label: l.Label, LabelNS: a.wall(l.span), ProfilerStep: l.step, Warmup: i < warmup, TopKernel: -1}
 	}
 	var whole meters
 	var loose, withoutCopies interval.Meter

@@ -102,6 +102,26 @@ func TestRecordings(t *testing.T) {
 	}
 }
 
+// TestWarmUp: the first two iterations are marked, but where a schedule of torch had warmed up before the first that it recorded.
+func TestWarmUp(t *testing.T) {
+	root := filepath.Join("..", "..", "testdata", "traces")
+	for folder, want := range map[string]int{"h200-tp1": 2, "h200-tp1-none": 2, "h200-tp1-literal": 0, "h200-tp1-eager": 0} {
+		paths, err := filepath.Glob(filepath.Join(root, folder, "*.zst"))
+		if err != nil || len(paths) == 0 {
+			t.Fatal(folder, err)
+		}
+		tr, err := kineto.Open(context.Background(), paths[0], kineto.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, it := range Analyse(tr, rules(t), nil).Iterations {
+			if it.Warmup != (i < want) {
+				t.Errorf("%s: iteration %d is marked %v", folder, i, it.Warmup)
+			}
+		}
+	}
+}
+
 // layer is the work of one mixture-of-experts layer, by the names of a Qwen3 server.
 var layer = []string{"triton_red_fused_fused_add_rms_norm_0", "nvjet_sm90_tst_64x8_64x16_4x1_v_bz_splitK_TNT", "void cublasLt::splitKreduce_kernel<32>(int)",
 	"triton_poi_fused_3", "void vllm::reshape_and_cache_flash_kernel<x>(y)", "void cutlass::device_kernel<flash::FlashAttnFwdSm90<x>>(y)",
