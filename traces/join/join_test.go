@@ -149,6 +149,8 @@ func TestWaits(t *testing.T) {
 		"the early rank spins":    {collective(span(10, 30), span(50, 61)), collective(span(28, 30), span(40, 61)), WaitByClocks, []int64{18 * ms, 10 * ms}},
 		"together":                {collective(span(10, 12)), collective(span(10, 12)), WaitByClocks, []int64{0, 0}},
 		"clocks apart":            {collective(span(10, 30)), collective(span(928, 930)), WaitByDifference, []int64{18 * ms, 0}},
+		"ends tell the clocks":    {collective(span(10, 30), span(40, 50), span(60, 64)), collective(span(928, 930), span(930, 950), span(961, 964)), WaitByEnds, []int64{19 * ms, 10 * ms}},
+		"ends that scatter":       {collective(span(10, 30), span(40, 50), span(60, 64)), collective(span(928, 930), span(935, 950), span(999, 1002)), WaitByDifference, []int64{14 * ms, 0}},
 		"a collective is missing": {collective(span(10, 30), span(40, 41)), collective(span(28, 30)), WaitByDifference, []int64{19 * ms, 0}},
 		"none":                    {collective(), collective(), WaitByClocks, []int64{0, 0}},
 	} {

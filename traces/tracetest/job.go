@@ -22,6 +22,7 @@ type Job struct {
 	Collective string        // "" is CustomAllReduce
 	SlowNS     map[int]int64 // how much longer each layer takes on a rank, counted over all engines
 	OffsetNS   map[int]int64 // by how much a rank's clock is ahead
+	NoDevice   bool          // a CPU server: labels and operators only
 	Seed       uint64
 	StartNS    int64 // of the first step, ns since 1970; 0 is a fixed day
 }

@@ -106,6 +106,13 @@ func (w *Window) trace(out io.Writer, engine, rank int) {
 		}
 		fmt.Fprintf(out, `{"ph":"X","cat":"user_annotation","name":"execute_context_0(0)_generation_%d(%[1]d)","pid":1,"tid":1,"ts":%s,"dur":%d}`, e.Decode[i], us(at+50_000), labelNS/1000)
 	}
+	if w.NoDevice {
+		for i, at := range e.SubmitNS {
+			fmt.Fprintf(out, ",\n"+`{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":%s,"dur":%d}`, us(at+launchNS), i+20)
+		}
+		fmt.Fprint(out, "]}\n")
+		return
+	}
 	launch := func(name string, step, correlation int) {
 		fmt.Fprintf(out, ",\n"+`{"ph":"X","cat":"cuda_runtime","name":%q,"pid":1,"tid":1,"ts":%s,"dur":1,"args":{"correlation":%d}}`, name,
 			us(e.SubmitNS[step]+launchNS+int64(1-correlation%2)*20_000), correlation)

@@ -57,7 +57,11 @@ func (p RankBars) Draw(g *chart.Grid) {
 	for k := range d.Ranks {
 		figures[k] = catalog.RankFigures(d, k)
 	}
-	const facts, head, balance = 1, 1, 1
+	const facts, head = 1, 1
+	balance := 1
+	if d.Mode() == rank.ModeCPU {
+		balance = 0
+	}
 	bars := max(0, min(head+len(d.Ranks), g.H()-facts-balance)) // where not all have room, they scroll
 	p.bars(g.Sub(chart.Rect{Y: facts, W: g.W(), H: bars}), figures)
 	y := facts + bars
