@@ -15,6 +15,10 @@ func TestSilence(t *testing.T) {
 		l.Step.SubmitWallNS = wallNS + submitNS
 		return l
 	}
+	decoding := func(l *record.Line) *record.Line {
+		l.Step.DecodeBatchSize = 4
+		return l
+	}
 	const ms = 1_000_000
 	for _, c := range []struct {
 		name   string
@@ -24,6 +28,7 @@ func TestSilence(t *testing.T) {
 	}{
 		{"a long step", at(2, 110*ms, 4000*ms), Query{}, SilenceStep},
 		{"nothing to do", at(2, 3900*ms, 4000*ms), Query{}, SilenceIdle},
+		{"requests that no step was made for", decoding(at(2, 3900*ms, 4000*ms)), Query{}, SilenceStep},
 		{"steps without a record", at(7, 3900*ms, 4000*ms), Query{}, SilenceMissing},
 		{"idle first, then a long step", at(2, 1900*ms, 4000*ms), Query{}, SilenceStep},
 		{"behind a finished run", nil, Query{AtNS: wallNS + 3000*ms, SpanNS: 3000 * ms}, SilenceOutside},
