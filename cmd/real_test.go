@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -61,7 +62,7 @@ func newRealServer(t *testing.T, ranks int, address string) *realServer {
 	}
 	cores := make([]string, ranks)
 	for i := range cores {
-		cores[i] = strconv.Itoa(i)
+		cores[i] = strconv.Itoa(i % runtime.NumCPU())
 	}
 	env := map[string]string{"HF_HUB_OFFLINE": "1", "VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_NO_USAGE_STATS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 	if ranks > 1 {
@@ -316,6 +317,20 @@ func TestRealServerOfTwoRanks(t *testing.T) {
 		t.Errorf("the reason is %s", why)
 	}
 	r.assertOver("dead", "Worker proc VllmWorker-1 died unexpectedly")
+}
+
+// TestRealServerOfFourRanks is one start of four workers, whose windows must hold the traces of all.
+func TestRealServerOfFourRanks(t *testing.T) {
+	needFaults(t)
+	r := newRealServer(t, 4, "")
+	r.expect("ready ", "launch", "-c", r.config, "--detach")
+	r.load()
+	r.expect("window 2 verified", "window", "arm", "latest", "--count", "2", "--wait")
+	r.verified(1, 4)
+	r.verified(2, 4)
+	r.expect("10 iterations of 4 ranks", "trace", "latest")
+	r.expect("stopped: ordered by a client", "stop")
+	r.assertOver("stopped", "ordered by a client")
 }
 
 // TestRealEngineIsKilled: the server's first process ends in order then, with exit code 0.

@@ -1,7 +1,8 @@
 """Write a tiny Qwen3-MoE model folder: make_model.py FOLDER
 
 A configuration and a byte-level tokenizer, in which one ASCII character is one
-token; no weights, so serve it with --load-format dummy. Needs the tokenizers
+token; no weights, so serve it with --load-format dummy. Four workers can share
+it: a smaller share of an expert has no CPU kernel. Needs the tokenizers
 and transformers packages that vLLM itself depends on.
 """
 
@@ -22,8 +23,8 @@ CONFIG = {
     "eos_token_id": 257,
     "vocab_size": 512,
     "hidden_size": 128,
-    "intermediate_size": 256,
-    "moe_intermediate_size": 64,
+    "intermediate_size": 512,
+    "moe_intermediate_size": 256,
     "num_hidden_layers": 4,
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
