@@ -80,6 +80,10 @@ func (o *exportParquetOptions) run(ctx context.Context, env *Env, args []string)
 	report := exportReport{Schema: 1, Out: o.out, Runs: []exportedRun{}}
 	var failed []error
 	for _, r := range runs {
+		if len(runs) > 1 && r.unrecorded() {
+			env.note(fmt.Errorf("%s: not exported: it ran without the recorder and holds no traces", r.run.ID))
+			continue
+		}
 		done, err := exportRun(ctx, env, to, r, rules)
 		switch {
 		case ctx.Err() != nil:
@@ -90,12 +94,20 @@ func (o *exportParquetOptions) run(ctx context.Context, env *Env, args []string)
 		}
 		report.Runs = append(report.Runs, done)
 	}
+	if len(report.Runs)+len(failed) == 0 {
+		return errors.New("nothing to export: none of the runs holds records or traces")
+	}
 	if o.json {
 		err = printJSON(env.Stdout, report)
 	} else {
 		err = report.table().write(env.Stdout)
 	}
 	return errors.Join(append(failed, err)...)
+}
+
+// unrecorded reports whether a run of a campaign has nothing to export, as those without the recorder do that others are compared with.
+func (r *exported) unrecorded() bool {
+	return r.campaign != "" && len(r.run.Streams) == 0 && len(r.run.Traces) == 0
 }
 
 // distinctRuns are the runs of all arguments. Two of the same names would take each other's place.
