@@ -61,9 +61,15 @@ func newExpertsPage(live bool, opt Options) *expertsPage {
 	return &expertsPage{now: opt.Now, live: live}
 }
 
+func (p *expertsPage) needs() keys.Need {
+	if p.live {
+		return keys.NeedLive
+	}
+	return 0
+}
+
 func (p *expertsPage) name() string             { return expertsName }
 func (p *expertsPage) keys() keys.Context       { return keys.ContextExperts }
-func (p *expertsPage) needs() keys.Need         { return 0 }
 func (p *expertsPage) position() panel.Position { return panel.Position{} }
 
 func (p *expertsPage) resize(width, height int) { p.width, p.height = width, height }

@@ -215,7 +215,12 @@ func (p *logPage) line() *serverlog.Line {
 	return &p.view.Lines[p.cursor]
 }
 
-func (p *logPage) needs() keys.Need { return 0 }
+func (p *logPage) needs() keys.Need {
+	if p.live {
+		return keys.NeedLive
+	}
+	return 0
+}
 
 func (p *logPage) position() panel.Position { return panel.Position{} }
 
