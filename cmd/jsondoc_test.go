@@ -41,7 +41,7 @@ func TestJSONDocument(t *testing.T) {
 		"../campaign/runreport/report.go", "../engine/rundir/manifest.go", "../traces/capture/json.go",
 		"../campaign/compare/compare.go", "../campaign/compare/cell.go", "../campaign/compare/reading.go", "../campaign/compare/estimate.go",
 		"export_parquet.go", "../campaign/export/parquet.go", "../campaign/export/dataset/dataset.go", "../campaign/compare/server.go", "../campaign/compare/verdict.go",
-		"../campaign/roster/entry.go",
+		"../campaign/roster/entry.go", "compact.go", "prune.go",
 		"../campaign/progress/progress.go", "../campaign/gate/gate.go", "../campaign/report/report.go", "../campaign/report/input.go", "../campaign/report/pairs.go",
 		"../campaign/report/cost.go",
 	} {
@@ -59,6 +59,8 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())
 	d.section("## `runs --once --json`", reflect.TypeFor[roster.Roster]())
 	d.section("## `compare --json`", reflect.TypeFor[compare.Comparison]())
+	d.section("## `compact --json`", reflect.TypeFor[compactReport]())
+	d.section("## `prune --json`", reflect.TypeFor[pruneReport]())
 	d.section("## `gate --json`", reflect.TypeFor[gate.Decision]())
 	d.section("## `campaign status --json`", reflect.TypeFor[progress.Campaign]())
 	d.section("## `campaign report --json`", reflect.TypeFor[report.Report]())

@@ -147,6 +147,11 @@ func (s *Session) publish() {
 	if len(p.statuses) == 0 && len(s.run.Streams) == 0 {
 		d.Problems = append(d.Problems, noStreams(s.options.Kind, len(d.Traces)))
 	}
+	if s.options.Kind == KindLive {
+		if text := s.disk.problem(p.statuses); text != "" {
+			d.Problems = append(d.Problems, text)
+		}
+	}
 	s.watch.Publish()
 	s.describe.Store(&p)
 	s.alignLog()

@@ -49,6 +49,7 @@ type Session struct {
 	limits  alert.Thresholds
 	watch   *alert.Watch
 	old     oldWarnings // of the archives
+	disk    *diskWatch  // used by the reading goroutine
 	past    past
 	log     *serverlog.Log
 	windows *catalog.Catalog
@@ -84,7 +85,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	if o.Limits != nil {
 		s.limits = *o.Limits
 	}
-	s.watch = alert.New(s.limits)
+	s.watch, s.disk = alert.New(s.limits), newDiskWatch(o.Now)
 	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
