@@ -53,7 +53,7 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 		commands  []*cobra.Command
 	}{
 		{"serve", "Launch and control:", []*cobra.Command{newLaunch(env), newStatus(env), newStop(env), newList(env), newWindow(env), newCampaign(env)}},
-		{"watch", "Watch and review:", []*cobra.Command{newDemo(env), newAttach(env), newReview(env), newRuns(env), newReport(env), newCompact(env), newPrune(env)}},
+		{"watch", "Watch and review:", []*cobra.Command{newDemo(env), newAttach(env), newReview(env), newNote(env), newRuns(env), newReport(env), newCompact(env), newPrune(env)}},
 		{"look", "Check and break down:", []*cobra.Command{newCheck(env), newSearch(env), newTrace(env), newCompare(env), newKernel(env), newExperts(env), newCalibrate(env), newGate(env), newExport(env)}},
 		{"setup", "Set up:", []*cobra.Command{newPatch(env), newConfig(env), newInfo(env), newVersion(env), newCompletion(env), newMan(env)}},
 	} {

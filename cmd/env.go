@@ -124,6 +124,15 @@ func (e *Env) terminalSize() (columns, rows int) {
 
 func (e *Env) places() rundir.Places { return rundir.Places{Env: e.Getenv, UID: os.Getuid()} }
 
+// notesDir is where notes go about runs in folders that are not ours, "" when the user has no state folder.
+func (e *Env) notesDir() string {
+	dir, err := e.places().Notes()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
 // indexDir is where indexes of streams in folders that are not ours go, "" when the user has no cache.
 func (e *Env) indexDir() string {
 	dir, err := e.places().IndexCache()

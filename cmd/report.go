@@ -92,7 +92,7 @@ func (o *reportOptions) run(ctx context.Context, env *Env, arg string) error {
 			return err
 		}
 	}
-	s := session.Open(ctx, run, session.Options{Kind: session.KindFinished, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits})
+	s := session.Open(ctx, run, session.Options{Kind: session.KindFinished, Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits})
 	defer func() { _ = s.Close() }()
 	report, err := gatherReport(ctx, s)
 	if err != nil {
@@ -143,8 +143,12 @@ func gatherReport(ctx context.Context, s *session.Session) (*runreport.Report, e
 	if err != nil {
 		return nil, err
 	}
-	page := newPage(s.Run(), frame, s.Warnings())
-	r := &runreport.Report{Schema: page.Schema, Run: page.Run, Manifest: contents.Manifest, Frame: page.Frame, Warnings: page.Warnings,
+	kept, err := s.Notes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page := newPage(s.Run(), frame, s.Warnings(), kept.Notes)
+	r := &runreport.Report{Schema: page.Schema, Run: page.Run, Manifest: contents.Manifest, Frame: page.Frame, Warnings: page.Warnings, Notes: page.Notes,
 		Windows: runreport.Windows(windows), Checks: []runreport.StreamCheck{}}
 	for _, d := range panel.Definitions() {
 		r.Definitions = append(r.Definitions, runreport.Definition{Part: string(d.Panel), Name: d.Name, Unit: d.Unit, Source: d.Source, Text: d.Text})

@@ -47,7 +47,7 @@ func openScreen(ctx context.Context, env *Env, o *screenOptions, arg, kind strin
 	if err != nil {
 		return err
 	}
-	s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
+	s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
 	defer func() { _ = s.Close() }()
 	return o.show(ctx, env, p, s)
 }

@@ -12,6 +12,7 @@ import (
 
 	"opprof/cmd/session"
 	"opprof/engine/alert"
+	"opprof/engine/notes"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
 	"opprof/tui"
@@ -85,14 +86,15 @@ type page struct {
 	Run      rundir.Description `json:"run"`
 	Frame    *store.Frame       `json:"frame"`
 	Warnings []alert.Warning    `json:"warnings"` // of the whole run, the active ones first
+	Notes    []notes.Note       `json:"notes"`    // bookmarks and notes of readers
 }
 
 // newPage makes a page whose lists are lists, also where they are empty.
-func newPage(run rundir.Description, frame *store.Frame, warnings []alert.Warning) page {
+func newPage(run rundir.Description, frame *store.Frame, warnings []alert.Warning, kept []notes.Note) page {
 	f := *frame
 	f.Engines, f.Columns, f.Windows = list(f.Engines), list(f.Columns), list(f.Windows)
 	run.Streams, run.Traces, run.Problems = list(run.Streams), list(run.Traces), list(run.Problems)
-	return page{Schema: 1, Run: run, Frame: &f, Warnings: list(warnings)}
+	return page{Schema: 1, Run: run, Frame: &f, Warnings: list(warnings), Notes: list(kept)}
 }
 
 func list[T any](s []T) []T {
@@ -114,10 +116,14 @@ func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *
 	if run.Kind == session.KindLive && ended(frame) {
 		run.Kind, frame.Live = session.KindFinished, false
 	}
+	kept, err := s.Notes(ctx)
+	if err != nil {
+		env.note(err)
+	}
 	if o.json {
-		err = printJSON(env.Stdout, newPage(run, frame, s.Warnings()))
+		err = printJSON(env.Stdout, newPage(run, frame, s.Warnings(), kept.Notes))
 	} else {
-		page := &summary{run: run, frame: frame, warnings: s.Warnings(), shown: &frame.Now, zone: p.location()}
+		page := &summary{run: run, frame: frame, warnings: s.Warnings(), notes: kept.Notes, shown: &frame.Now, zone: p.location()}
 		if o.step == 0 && run.Kind == session.KindFinished {
 			if page.shown, page.quiet, err = o.lastWork(ctx, s, frame); err != nil {
 				return err

@@ -51,7 +51,7 @@ func opener(env *Env, p *preferences, readOnly bool) tui.Opener {
 		dir := absolutePath(run.Root)
 		readOnly := readOnly || runner.Is(filepath.Dir(filepath.Dir(dir)))
 		kind := env.kindOf(dir)
-		s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
+		s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
 		screen := &tui.Screen{Source: s, ReadOnly: readOnly, Close: s.Close}
 		if kind == session.KindFinished {
 			return screen, nil

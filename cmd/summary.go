@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opprof/engine/alert"
+	"opprof/engine/notes"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
@@ -19,13 +20,14 @@ type summary struct {
 	run      rundir.Description
 	frame    *store.Frame
 	warnings []alert.Warning
+	notes    []notes.Note
 	shown    *store.Instant // the step that has a column of its own
 	quiet    int64          // steps behind it that ran no model
 	zone     *time.Location
 }
 
 func (s *summary) write(w io.Writer) error {
-	for _, part := range []func() *table{s.identity, s.numbers, s.histograms, s.graphs, s.engines, s.windows, s.warned} {
+	for _, part := range []func() *table{s.identity, s.numbers, s.histograms, s.graphs, s.engines, s.windows, s.warned, s.noted} {
 		t := part()
 		if len(t.rows) == 0 {
 			continue
@@ -58,6 +60,18 @@ func (s *summary) warned() *table {
 			now = "now"
 		}
 		t.row(w.Rule.String(), now, unit.Count(w.Count), w.Unit, s.moment(w.FirstNS), s.moment(w.LastNS), chart.Sanitize(orDash(w.Engine)))
+	}
+	return t
+}
+
+// noted lists what readers wrote down.
+func (s *summary) noted() *table {
+	t := &table{}
+	if len(s.notes) == 0 {
+		return t
+	}
+	for _, row := range noteRows(s.notes, s.zone, false) {
+		t.rows = append(t.rows, []string{row})
 	}
 	return t
 }

@@ -218,14 +218,23 @@ func readTime(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// complete finishes the name that is being typed as far as there is one way to go on. It reports whether the key was for the name: what is no
-// whole name yet is not left by accident.
+// complete finishes the name that is being typed. It reports whether the key was for the name: what is no whole name yet is not left by
+// accident.
 func (f *armForm) complete() bool {
 	x := f.field()
-	if x == nil || x != f.fields[fieldExpr] || x.word() == "" {
+	if x == nil || x != f.fields[fieldExpr] {
 		return false
 	}
+	f.wrong = ""
+	return completeName(x)
+}
+
+// completeName finishes the name of a field of an expression as far as there is one way to go on, and reports whether there was a name to finish.
+func completeName(x *field) bool {
 	word, next, whole := x.word(), "", false
+	if word == "" {
+		return false
+	}
 	for _, fd := range query.Fields() {
 		whole = whole || fd.Name == word
 		switch {
@@ -238,7 +247,6 @@ func (f *armForm) complete() bool {
 	}
 	if len(next) > len(word) {
 		x.insert(next[len(word):])
-		f.wrong = ""
 		return true
 	}
 	return next != "" && !whole

@@ -19,6 +19,8 @@ import (
 // board is the page of a run's steps: the live page while the run goes on, the review page with a scrubber when it does not, or when
 // the reader has left the newest step.
 type board struct {
+	raised
+
 	ctx    context.Context
 	source StepSource
 	now    func() time.Time
@@ -38,10 +40,13 @@ type board struct {
 	said     *serverlog.Line // last line of the server log before the cursor; nil when there is none
 	spread   int             // width of the screen that the overview was asked for
 	answered want            // of the picture that is shown
+	hunt     hunt            // the search for steps
+	remarks  remarks         // bookmarks and notes
 	asked    int             // wants so far
 
 	focus     layout.ID
 	maximised bool
+	whole     bool      // the overview has the whole page
 	before    layout.ID // the focus that the step's detail comes back to; "" when it is not shown
 	density   layout.Density
 	preset    layout.Preset
@@ -113,7 +118,9 @@ func (b *board) want() want {
 	}
 	b.asked++
 	again := b.asked%seldom == 0
-	if b.settled(w) && !again {
+	w.search = b.wantSearch()
+	w.notes = again || b.remarks.list == nil
+	if b.settled(w) && b.foundAll(w.search) && !again && !w.notes {
 		return want{}
 	}
 	if b.scrubbing() && (again || b.overview == nil || b.spread != b.width || b.engine != b.shown.engine) {
@@ -139,6 +146,9 @@ func sameQuery(a, b *store.Query) bool {
 // columns is how many time buckets fit: those of the widest chart over time.
 func (b *board) columns() int {
 	width := 0
+	if b.whole {
+		width = b.width
+	}
 	for _, box := range b.boxes {
 		if box.ID == layout.Period {
 			width = box.Rect.W
@@ -152,7 +162,9 @@ func (b *board) columns() int {
 }
 
 // scrubbing reports whether the line over the whole run stands above the panels.
-func (b *board) scrubbing() bool { return !b.live || (!b.time.following() && !b.frozen) }
+func (b *board) scrubbing() bool {
+	return !b.live || b.whole || (!b.time.following() && !b.frozen) || b.hunt.expr != ""
+}
 
 // view is the extent of what is shown.
 func (b *board) view() view {
@@ -180,6 +192,8 @@ func (b *board) take(w want, p picture) {
 	if w.log != nil {
 		b.said = lineAt(p.log)
 	}
+	b.takeFound(p.found)
+	b.takeNotes(w, p)
 	if p.main != nil && !b.frozen {
 		b.show(w, p)
 		b.answered = w
@@ -235,6 +249,10 @@ func (b *board) input() *panel.Input {
 	}
 	in := &panel.Input{Frame: b.shown.main, Now: b.shown.main.Now, Rates: b.shown.main.Rates, Run: b.shown.run, Zone: b.zone, Engine: b.shown.engine,
 		Live: b.live && b.shown.main.Live}
+	if f := b.hunt.found; f != nil && len(f.marks) == len(b.shown.main.Columns) {
+		in.Matches = f.marks
+	}
+	in.Notes = b.remarks.times()
 	if b.shown.cursor != nil {
 		in.Now, in.Rates, in.CursorNS = b.shown.cursor.Now, b.shown.cursor.Rates, b.shown.cursorNS
 	}
@@ -294,6 +312,9 @@ func (b *board) explain() (string, []panel.Definition) {
 
 // receive takes the answer to a jump.
 func (b *board) receive(msg tea.Msg) tea.Cmd {
+	if cmd, ok := b.receiveNote(msg); ok {
+		return cmd
+	}
 	found, ok := msg.(foundMsg)
 	if !ok {
 		return nil

@@ -86,11 +86,16 @@ func (b *board) drawScrub(g *chart.Grid) {
 		return
 	}
 	in := b.input()
-	inside := g.Sub(chart.Rect{X: 1, W: g.W() - 2, H: g.H() - 1})
-	chart.Scrub{
+	area := b.overviewArea(g.Bounds())
+	s := chart.Scrub{
 		FromNS: f.FromNS, ToNS: f.ToNS, ViewFromNS: in.Frame.FromNS, ViewToNS: in.Frame.ToNS, CursorNS: b.cursorNS(),
-		Values: overviewValues(f), Events: overviewEvents(f, &g.Glyphs), Unknown: overviewUnknown(f), Role: theme.RolePeriod,
-	}.Draw(inside)
+		Values: overviewValues(f), Events: b.overviewEvents(f), Unknown: overviewUnknown(f), Role: theme.RolePeriod,
+	}
+	if area.X > 1 {
+		s.Values = nil
+		area.H = b.drawOverview(g, area, f)
+	}
+	s.Draw(g.Sub(area))
 	b.scrubLegend(g.Row(g.H()-1), f)
 }
 
@@ -115,8 +120,15 @@ func overviewUnknown(f *store.Frame) []bool {
 	return unknown
 }
 
-func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
+func (b *board) overviewEvents(f *store.Frame) []chart.Event {
 	var events []chart.Event
+	if found := b.hunt.found; found != nil && len(found.overview) == len(f.Columns) {
+		for i := range f.Columns {
+			if found.overview[i] > 0 {
+				events = append(events, chart.Event{NS: f.Columns[i].StartNS + f.BucketNS/2, Role: theme.RoleKey, Rune: 'f'})
+			}
+		}
+	}
 	for i := range f.Columns {
 		c := &f.Columns[i]
 		at := c.StartNS + f.BucketNS/2
@@ -132,6 +144,9 @@ func overviewEvents(f *store.Frame, gl *theme.Glyphs) []chart.Event {
 			events = append(events, chart.Event{NS: c.StartNS + f.BucketNS/2, Role: theme.RoleWarn, Rune: 'x'})
 		}
 	}
+	for _, ns := range b.remarks.moments {
+		events = append(events, chart.Event{NS: ns, Role: theme.RoleAccent, Rune: 'b'})
+	}
 	for _, w := range f.Windows {
 		events = append(events, chart.Event{NS: w.StartNS, Role: theme.RoleWindow, Rune: 'w'})
 	}
@@ -145,15 +160,24 @@ const saidFor = 10_000_000_000
 func (b *board) scrubLegend(g *chart.Grid, f *store.Frame) {
 	g.Text(1, 0, g.W(), unit.ClockSeconds(f.FromNS, b.zone), theme.RoleAxis)
 	g.TextRight(0, 0, g.W()-1, unit.ClockSeconds(f.ToNS, b.zone), theme.RoleAxis)
+	if b.hunt.expr != "" {
+		const ends = 10
+		b.searchLine(g.Sub(chart.Rect{X: ends, W: g.W() - 2*ends, H: 1}))
+		return
+	}
 	if b.said != nil && b.time.cursorNS != 0 && b.time.cursorNS-b.said.WallNS < saidFor {
 		const ends = 10 // a clock and a blank on either side
 		panel.LogLine(g.Sub(chart.Rect{X: ends, W: g.W() - 2*ends, H: 1}), b.said)
 		return
 	}
 	legend := []chart.Span{
-		{S: "steps  ", Role: theme.RolePeriod}, {S: "w", Role: theme.RoleWindow}, {S: " window  ", Role: theme.RoleDim},
+		{S: "steps  ", Role: theme.RolePeriod}, {S: "", Role: theme.RoleDim}, {S: "w", Role: theme.RoleWindow}, {S: " window  ", Role: theme.RoleDim},
 		{S: "s", Role: theme.RoleWarn}, {S: " stall  ", Role: theme.RoleDim}, {S: "p", Role: theme.RolePreempt}, {S: " preemption  ", Role: theme.RoleDim},
-		{S: "x", Role: theme.RoleWarn}, {S: " gap  ", Role: theme.RoleDim}, {S: string(g.Glyphs.Heat[0]), Role: theme.RoleWarn}, {S: " no record", Role: theme.RoleDim},
+		{S: "x", Role: theme.RoleWarn}, {S: " gap  ", Role: theme.RoleDim}, {S: string(g.Glyphs.Heat[0]), Role: theme.RoleWarn}, {S: " no record  ", Role: theme.RoleDim},
+		{S: "b", Role: theme.RoleAccent}, {S: " bookmark", Role: theme.RoleDim},
+	}
+	if g.W() > 0 && b.overviewArea(b.scrubRect()).X > 1 {
+		legend[0].S = "" // the rows have names
 	}
 	for ; len(legend) > 0; legend = legend[:len(legend)-2] {
 		n := 0

@@ -21,6 +21,9 @@ func (b *board) arrange() {
 	if b.maximised {
 		p.Maximised = b.focus
 	}
+	if b.whole {
+		p.Scrubber, p.Maximised = false, layout.Scrub
+	}
 	boxes := layout.Arrange(p)
 	if !slices.Equal(boxes, b.boxes) {
 		b.canvas = nil

@@ -30,15 +30,23 @@ func (b *board) press(k keys.Binding) tea.Cmd {
 		b.preset, b.maximised = (b.preset+1)%layout.Presets, false
 		b.arrange()
 		return notice("layout " + b.preset.String())
+	case keys.Overview:
+		b.whole = !b.whole
 	case keys.Maximise:
 		b.toggleMaximise()
 	case keys.Detail:
 		b.toggleDetail()
 	case keys.Back:
-		b.maximised, b.before = false, ""
+		return b.back()
 	case keys.FocusNext, keys.FocusPrev, keys.FocusLeft, keys.FocusRight, keys.FocusUp, keys.FocusDown:
 		b.moveFocus(k.ID)
 	default:
+		if cmd, ok := b.searchKeys(k.ID); ok {
+			return cmd
+		}
+		if cmd, ok := b.noteKeys(k.ID); ok {
+			return cmd
+		}
 		if ev, forward, ok := eventOf(k.ID); ok {
 			return b.find(ev, forward)
 		}
@@ -46,6 +54,21 @@ func (b *board) press(k keys.Binding) tea.Cmd {
 	}
 	b.arrange()
 	return nil
+}
+
+// back takes off one thing after the other: a search that runs, a panel that has the page, a search.
+func (b *board) back() tea.Cmd {
+	if b.whole {
+		b.whole = false
+		b.arrange()
+		return nil
+	}
+	if f := b.hunt.found; b.maximised && (b.hunt.expr == "" || f != nil && f.done) {
+		b.maximised, b.before = false, ""
+		b.arrange()
+		return nil
+	}
+	return b.clearSearch()
 }
 
 // travel moves along the time axis.
@@ -177,7 +200,7 @@ func (b *board) seek(text string) (tea.Cmd, error) {
 }
 
 func (b *board) toggleMaximise() {
-	b.maximised, b.before = !b.maximised, ""
+	b.maximised, b.before, b.whole = !b.maximised, "", false
 	if b.maximised {
 		b.focus = whole(b.focus)
 	}
@@ -185,6 +208,7 @@ func (b *board) toggleMaximise() {
 
 // toggleDetail gives the whole page to every field of the step at the cursor, and goes back to what was there.
 func (b *board) toggleDetail() {
+	b.whole = false
 	if b.maximised && b.focus == layout.Step && b.before != "" {
 		b.maximised, b.focus, b.before = false, b.before, ""
 		return

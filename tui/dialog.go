@@ -34,6 +34,7 @@ func (m *Model) askedIn(msg tea.KeyPressMsg) tea.Cmd {
 		}
 	}
 	cmd, done := m.dialog.press(b, msg)
+	m.lift()
 	if done {
 		m.dialog = nil
 	}

@@ -11,6 +11,7 @@ import (
 	"opprof/campaign/roster"
 	"opprof/engine/alert"
 	"opprof/engine/meter"
+	"opprof/engine/notes"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
@@ -29,6 +30,9 @@ type want struct {
 
 	windows *windowQuery // needs a WindowSource
 	reading bool         // what the server says itself; needs a MetricsSource
+
+	search *searchWant // needs a SearchSource
+	notes  bool        // needs a NoteSource
 
 	campaign bool // how a campaign stands; needs a CampaignSource
 	runs     bool // a folder's runs; needs a RunsSource
@@ -49,6 +53,10 @@ type picture struct {
 
 	windows    *catalog.List
 	windowsErr error // why there is none
+
+	found    *found // nil when it was not asked for
+	notes    *notes.List
+	notesErr error
 
 	campaign   *progress.Campaign
 	runs       *roster.Roster
@@ -172,6 +180,7 @@ func fetchServer(ctx context.Context, source Source, w want, p *picture) error {
 		}
 	}
 	fetchLearned(ctx, source, w, p)
+	fetchReview(ctx, source, w, p)
 	from, ok := source.(ServerSource)
 	if !ok || !w.server {
 		return nil

@@ -90,7 +90,8 @@ func (b *board) click(x, y int) tea.Cmd {
 		}
 		switch {
 		case box.ID == layout.Scrub:
-			b.scrubTo(x-box.Rect.X-1, box.Rect.W-2)
+			area := b.overviewArea(box.Rect)
+			b.scrubTo(x-area.X, area.W)
 		case box.ID == b.focus:
 			b.toggleMaximise()
 		default:

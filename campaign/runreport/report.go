@@ -6,6 +6,7 @@ import (
 
 	"opprof/campaign/page"
 	"opprof/engine/alert"
+	"opprof/engine/notes"
 	"opprof/engine/record"
 	"opprof/engine/rundir"
 	"opprof/engine/store"
@@ -22,6 +23,7 @@ type Report struct {
 	Manifest  *rundir.Manifest   `json:"manifest"` // null when there is none
 	Frame     *store.Frame       `json:"frame"`    // columns over the whole run
 	Warnings  []alert.Warning    `json:"warnings"`
+	Notes     []notes.Note       `json:"notes"` // of those who looked at the run
 	Windows   []TracedWindow     `json:"windows"`
 	Checks    []StreamCheck      `json:"checks"`    // of each stream
 	Unchecked string             `json:"unchecked"` // why the records were not checked; "" when they were
@@ -127,6 +129,9 @@ func (r *Report) document(plots bool) (*page.Page, error) {
 		add("Queues", r.queues())
 		add("Events", r.events(), r.warnings())
 		add("Engines", r.engines())
+	}
+	if len(r.Notes) > 0 {
+		add("Notes", r.notes())
 	}
 	if blocks := r.windows(); len(blocks) > 0 {
 		add("Profiler windows", blocks...)

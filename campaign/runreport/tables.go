@@ -189,6 +189,20 @@ func (r *Report) warnings() page.Table {
 	return t
 }
 
+// notes are what readers wrote down.
+func (r *Report) notes() page.Table {
+	t := page.Table{Columns: []page.Column{{Name: "step", Number: true}, {Name: "engine"}, {Name: "time"}, {Name: "note"}}}
+	for i := range r.Notes {
+		n := &r.Notes[i]
+		step := "the run"
+		if n.Step != nil {
+			step = unit.Count(*n.Step)
+		}
+		t.Rows = append(t.Rows, []string{step, dash(n.Engine), r.date(n.AtNS), n.Text})
+	}
+	return t
+}
+
 func (r *Report) engines() page.Table {
 	t := page.Table{Columns: []page.Column{{Name: "engine"}, {Name: "state"}, {Name: "steps", Number: true}, {Name: "first step", Number: true}, {Name: "last step", Number: true},
 		{Name: "dummy steps", Number: true}, {Name: "dropped", Number: true}, {Name: "bad lines", Number: true}, {Name: "gaps", Number: true}, {Name: "footer"}}}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"opprof/engine/alert"
+	remarks "opprof/engine/notes"
 	"opprof/engine/rundir"
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
@@ -30,6 +31,7 @@ type Options struct {
 	Poll     time.Duration     // between two looks at the files; 0 is the tailer's own
 	Ticks    <-chan time.Time  // replaces the ticker of Poll
 	IndexDir string            // where indexes go whose stream's folder is not writable; "" is nowhere
+	NotesDir string            // where notes go about a run whose folder is not writable; "" is nowhere
 	Beside   []string          // folders of runs whose profiler windows count for the cost of a step, too
 	Limits   *alert.Thresholds // from when a condition is a warning; nil is alert.Default
 
@@ -55,13 +57,16 @@ type Session struct {
 	windows *catalog.Catalog
 	experts *experts.Watch
 	cost    *cost
+	book    *remarks.Book
 	arm     func(context.Context) (said string, err error) // nil when nobody takes orders
 
 	describe atomic.Pointer[published]
 	failure  atomic.Pointer[error]
 
+	searching searching
+
 	building sync.WaitGroup // of archives and of the log; waited for before ended
-	looking  sync.WaitGroup // at traces and routed experts, until the session is closed
+	looking  sync.WaitGroup // at traces and routed experts, and searching, until the session is closed
 
 	looked chan struct{} // closed when the traces of a finished run have been read
 	read   chan struct{} // closed when everything there was at the start has been read
@@ -90,6 +95,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.log = newLog(run)
 	s.windows = s.newCatalog()
 	s.experts, s.cost = s.newExperts(), newCost(o.Beside)
+	s.book = remarks.NewBook(run.Root, o.NotesDir, o.Now)
 	ctx, s.cancel = context.WithCancel(ctx)
 	s.tailer = tail.New(run.ListStreams, tail.Options{
 		Now: o.Now, PassBytes: passBytes,
@@ -142,6 +148,7 @@ func OpenDemo(ctx context.Context, d DemoOptions, o Options) (*Session, error) {
 // Close ends the session and waits until its goroutines have ended. It returns the reason if reading had ended before. It may be called
 // more than once.
 func (s *Session) Close() error {
+	s.searching.close()
 	s.cancel()
 	<-s.ended
 	s.looking.Wait()

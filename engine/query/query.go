@@ -86,6 +86,10 @@ func explain(text string, err error) error {
 	if e, ok := err.(*file.Error); ok {
 		message, column = e.Message, e.Column+1
 	}
+	if kind, name, ok := strings.Cut(message, " has no field "); ok { // of one of the groups, which the compiler knows by its type
+		name, _, _ = strings.Cut(kind[strings.LastIndexByte(kind, '.')+1:]+"."+name, " ")
+		return fmt.Errorf("expression %q, column %d: there is no field %s; nearest: %s", text, column, name, nearest(name))
+	}
 	if _, name, ok := strings.Cut(message, "unknown name "); ok {
 		name, _, _ = strings.Cut(name, " ")
 		return fmt.Errorf("expression %q, column %d: there is no field %s; nearest: %s", text, column, name, nearest(name))

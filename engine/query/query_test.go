@@ -60,7 +60,7 @@ func TestErrorsSayWhere(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               "empty",
 		"decode_batch >= 3":              "nearest: decode_batch_size",
-		"kv.usge > 1":                    "column",
+		"kv.usge > 1":                    "column 4: there is no field kv.usge; nearest: kv.usage",
 		"prefill_tokens >":               "column",
 		"prefill_tokens + 1":             "bool",
 		"prefill_tokens == 'a'":          "column",

@@ -34,11 +34,13 @@ const (
 	ContextForm     Context = "form"     // a form with fields
 	ContextQuestion Context = "question" // a question that is answered with yes or no
 	ContextColumns  Context = "columns"  // a choice of columns
+	ContextSearch   Context = "search"   // the expression that steps are searched by
+	ContextNotes    Context = "notes"    // the list of bookmarks and notes
 )
 
 // takesAll reports whether keys of every page are not read there.
 func (c Context) takesAll() bool {
-	return c == ContextDialog || c == ContextForm || c == ContextQuestion || c == ContextColumns
+	return c == ContextDialog || c == ContextForm || c == ContextQuestion || c == ContextColumns || c == ContextSearch || c == ContextNotes
 }
 
 // Group is a heading of the help.
@@ -51,6 +53,7 @@ const (
 	GroupPanels  Group = "panels"
 	GroupTime    Group = "time"
 	GroupJumps   Group = "jumps"
+	GroupReview  Group = "search and bookmarks"
 	GroupLists   Group = "lists"
 	GroupLog     Group = "server log"
 	GroupWindows Group = "profiler windows"
@@ -65,7 +68,7 @@ const (
 
 // Groups returns the groups in the order of the help.
 func Groups() []Group {
-	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupLists, GroupLog, GroupWindows, GroupExperts, GroupCost, GroupServer, GroupCampaign, GroupRuns, GroupDialogs}
+	return []Group{GroupProgram, GroupPages, GroupPanels, GroupTime, GroupJumps, GroupReview, GroupLists, GroupLog, GroupWindows, GroupExperts, GroupCost, GroupServer, GroupCampaign, GroupRuns, GroupDialogs}
 }
 
 // Need is what an action needs from the moment. Bits may be combined.

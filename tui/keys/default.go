@@ -81,7 +81,7 @@ const (
 
 // Default returns the keys of OpProf.
 func Default() *Set {
-	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), lists(), serverLog(), windows(), learned(), orders(), campaign(), runs(), dialogs()))
+	return NewSet(slices.Concat(program(), panels(), presets(), timeline(), jumps(), review(), lists(), serverLog(), windows(), learned(), orders(), campaign(), runs(), dialogs()))
 }
 
 func in(c ...Context) []Context { return c }
@@ -90,8 +90,8 @@ func program() []Binding {
 	everywhere := in(ContextAny)
 	return []Binding{
 		{ID: Quit, Keys: []string{"q"}, Help: "quit", Long: "leave the program, or go back to the list that a run was opened from; a run that is only watched goes on", Group: GroupProgram, Contexts: everywhere, Footer: 99},
-		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns)},
-		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns)},
+		{ID: ForceQuit, Keys: []string{"ctrl+c"}, Show: "^C", Help: "quit", Long: "leave the program from anywhere, dialogs included", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns, ContextSearch, ContextNotes)},
+		{ID: Suspend, Keys: []string{"ctrl+z"}, Show: "^Z", Help: "suspend", Long: "go to the shell; `fg` comes back, the recording goes on", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns, ContextSearch, ContextNotes)},
 		{ID: Help, Keys: []string{"?", "f1"}, Show: "?", Help: "all keys", Long: "show or hide all keys", Group: GroupProgram, Contexts: everywhere, Footer: 98},
 		{ID: Back, Keys: []string{"esc"}, Help: "back", Long: "one level back: close an overlay, leave a maximised panel, clear a filter", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextQuestion)},
 		{ID: Explain, Keys: []string{"e"}, Help: "explain", Long: "say what the figures of the focused panel mean, their unit and source field", Group: GroupProgram, Contexts: everywhere, Footer: 30},
@@ -100,7 +100,7 @@ func program() []Binding {
 		{ID: Density, Keys: []string{"d"}, Help: "density", Long: "compact, normal or full layout, or by the size of the terminal", Group: GroupProgram, Contexts: everywhere},
 		{ID: Warnings, Keys: []string{"!"}, Help: "warnings", Long: "list what is or was wrong, with its first and last time", Group: GroupProgram, Contexts: everywhere, Needs: NeedWarnings, Footer: 35},
 		{ID: Mouse, Keys: []string{"%"}, Help: "mouse", Long: "leave the mouse to the terminal, for selecting text, or take it again", Group: GroupProgram, Contexts: everywhere},
-		{ID: Redraw, Keys: []string{"ctrl+l"}, Show: "^L", Help: "redraw", Long: "draw the whole screen again", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns)},
+		{ID: Redraw, Keys: []string{"ctrl+l"}, Show: "^L", Help: "redraw", Long: "draw the whole screen again", Group: GroupProgram, Contexts: in(ContextAny, ContextDialog, ContextForm, ContextQuestion, ContextColumns, ContextSearch, ContextNotes)},
 		{ID: PageN, Keys: []string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, Show: "1..9", Help: "pages", Long: "go to the page with that number", Group: GroupPages, Contexts: everywhere},
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 func contexts() []keys.Context {
 	return []keys.Context{keys.ContextAny, keys.ContextCharts, keys.ContextList, keys.ContextLog, keys.ContextText, keys.ContextWindows, keys.ContextServer, keys.ContextExperts, keys.ContextCost, keys.ContextCampaign, keys.ContextDialog, keys.ContextForm,
-		keys.ContextQuestion, keys.ContextHelp, keys.ContextRuns, keys.ContextColumns}
+		keys.ContextQuestion, keys.ContextHelp, keys.ContextRuns, keys.ContextColumns, keys.ContextSearch, keys.ContextNotes}
 }
 
 func TestEveryBindingIsComplete(t *testing.T) {
@@ -181,10 +181,12 @@ func TestFooter(t *testing.T) {
 		want    string
 	}{
 		{keys.ContextCharts, 0, "e explain, enter maximise, tab next panel, ? all keys, q quit"},
-		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, o step, e explain, enter maximise, z zoom, ← earlier, → later, tab next panel, ? all keys, q quit"},
+		{keys.ContextCharts, keys.NeedSteps | keys.NeedPast, "end G newest, / find, ^F search, o step, e explain, enter maximise, z zoom, b bookmark, ← earlier, → later, tab next panel, ? all keys, q quit"},
 		{keys.ContextList, keys.NeedLive | keys.NeedControl | keys.NeedTriggers | keys.NeedOrders | keys.NeedServer, "w window, W arm on…, / filter, e explain, enter open, tab next panel, j ↓ down, k ↑ up, ? all keys, q quit"},
 		{keys.ContextDialog, 0, "enter open"},
 		{keys.ContextForm, 0, "enter arm, esc close, tab ↓ next field, ← left"},
+		{keys.ContextSearch, 0, "enter search, esc close, tab complete"},
+		{keys.ContextNotes, 0, "enter go to, e edit, x delete, u undo, esc close, j ↓ down, k ↑ up"},
 		{keys.ContextQuestion, 0, "y yes, n no, tab other answer, enter chosen answer"},
 	} {
 		if got := labels(set.Footer(c.context, c.have)); got != c.want {

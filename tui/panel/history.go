@@ -28,6 +28,8 @@ type groupMarks struct {
 	perturbed bool // a profiler window was open
 	gap       bool // steps are missing before one of its steps
 	silence   store.Silence
+	match     bool // a step that a search has found
+	note      bool // a bookmark
 }
 
 // leastShown is the share of the visible time that a narrower chart of a moving picture must show: its oldest part may be cut for the sake of
@@ -67,6 +69,12 @@ func (in *Input) history(w int) history {
 	for i := range f.Columns {
 		if at := h.group(f.Columns[i].StartNS); at >= 0 {
 			h.add(at, &f.Columns[i])
+			h.marks[at].match = h.marks[at].match || i < len(in.Matches) && in.Matches[i] > 0
+		}
+	}
+	for _, ns := range in.Notes {
+		if at := h.group(ns); ns < h.toNS && at >= 0 {
+			h.marks[at].note = true
 		}
 	}
 	return h

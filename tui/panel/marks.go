@@ -25,7 +25,7 @@ func (h history) blanks() []chart.Blank {
 // marked reports whether there is anything to mark below the chart.
 func (h history) marked() bool {
 	for i, m := range h.marks {
-		if m.perturbed || m.gap || !h.known[i] && (m.silence == store.SilenceMissing || m.silence == store.SilenceStep) {
+		if m.perturbed || m.gap || m.match || m.note || !h.known[i] && (m.silence == store.SilenceMissing || m.silence == store.SilenceStep) {
 			return true
 		}
 	}
@@ -34,12 +34,18 @@ func (h history) marked() bool {
 
 // drawMarks writes w under every column of a profiler window and x under those with a gap, and what the marks mean where there is room.
 func (h history) drawMarks(g *chart.Grid) {
-	var window, gap, missing, step bool
+	var window, gap, missing, step, match, note bool
 	left := g.W() - h.w
 	for x := range h.w {
 		at := h.at(x)
 		m := h.marks[at]
 		switch {
+		case m.note:
+			g.Set(left+x, 0, 'b', theme.RoleAccent)
+			note = true
+		case m.match:
+			g.Set(left+x, 0, 'f', theme.RoleKey)
+			match = true
 		case m.gap:
 			g.Set(left+x, 0, 'x', theme.RoleWarn)
 			gap = true
@@ -57,6 +63,7 @@ func (h history) drawMarks(g *chart.Grid) {
 		role  theme.Role
 		text  string
 	}{
+		{match, 'f', theme.RoleKey, "match"}, {note, 'b', theme.RoleAccent, "bookmark"},
 		{window, 'w', theme.RoleWindow, "profiler window"}, {gap, 'x', theme.RoleWarn, "gap"}, {missing, g.Glyphs.Heat[0], theme.RoleDim, "no record"},
 		{step, g.Glyphs.Horizontal, theme.RolePeriodTail, "a step goes on"},
 	} {
@@ -86,3 +93,6 @@ func freeRun(g *chart.Grid, n int) (x int, ok bool) {
 	}
 	return x, best > n
 }
+
+// SpansWidth is the number of columns that spans take.
+func SpansWidth(spans []chart.Span) int { return piece{spans: spans}.width() }

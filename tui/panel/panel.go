@@ -21,6 +21,8 @@ type Input struct {
 	Live   bool               // the picture follows the newest step: time axes count back from now
 	// CursorNS is the moment that Now speaks about, ns since 1970, when it is not the right edge of the frame; else 0.
 	CursorNS int64
+	Matches  []int64 // steps that a search has found, in the columns of the frame; nil without one
+	Notes    []int64 // moments with a bookmark, ns since 1970
 }
 
 // Panel is one part of a page. Draw fills the inside of the panel's box from its top left cell, whatever its size; a line that does not
