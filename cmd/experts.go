@@ -163,7 +163,7 @@ func expertsDocument(r *experts.Report) *document {
 		head.note("%s", w)
 	}
 	d := &document{sections: []section{head}}
-	if r.Arrays > 0 {
+	if r.Arrays > 0 && r.Experts > 0 {
 		d.sections = append(d.sections, layerSection(r), heatSection(r))
 	}
 	if r.EPRanks > 0 {

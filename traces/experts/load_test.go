@@ -390,3 +390,20 @@ func FuzzReadResponses(f *testing.F) {
 		}
 	})
 }
+
+// A server that routes nothing, such as one on a CPU, returns zeros: how many experts there are is not told then, and one sentence says why.
+func TestNothingButZeros(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	if err := os.WriteFile(path, fileOf([][][]uint16{{{0, 0}, {0, 0}}, {{0, 0}, {0, 0}}}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l := NewLoad(0)
+	files, err := ReadFiles(t.Context(), []string{path}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := NewReport(l, files, nil)
+	if r.Experts != 0 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "nothing but zeros") {
+		t.Errorf("%d experts, %q", r.Experts, r.Warnings)
+	}
+}

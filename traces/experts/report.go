@@ -89,7 +89,7 @@ func (r *Report) warn() {
 			r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 		}
 	}
-	say(r.ExpertsFrom != "given" && r.Arrays > 0, "the number of experts was not given: %d is the largest id plus one, and experts above it would change every figure", r.Experts)
+	say(r.ExpertsFrom != "given" && r.Experts > 0, "the number of experts was not given: %d is the largest id plus one, and experts above it would change every figure", r.Experts)
 	unwritten := r.ZeroRows - int64(len(r.Unrouted))*r.Tokens
 	say(r.TopK > 1 && unwritten > 0, "%s of nothing but expert 0, memory that nobody wrote: not counted", unit.Counted(unwritten, "row"))
 	say(r.TopK == 1 && r.ZeroTokens > 0, "%s with expert 0 in every layer, perhaps memory that nobody wrote: counted", unit.Counted(r.ZeroTokens, "token"))

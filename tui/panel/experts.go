@@ -281,6 +281,9 @@ func (c ExpertCells) Count() int { return (c.Experts + c.Each - 1) / c.Each }
 
 // Head says what a cell is, in at most w columns.
 func (c ExpertCells) Head(w int) string {
+	if c.Experts == 0 {
+		return "experts"
+	}
 	last := strconv.Itoa(c.Experts - 1)
 	texts := []string{"experts 0 to " + last, "0 to " + last}
 	if c.Each > 1 {
