@@ -138,7 +138,7 @@ func (p *pruning) run(ctx context.Context) error {
 			p.env.note(err)
 		}
 	}
-	runs, err := retention.Look(root, p.env.Now())
+	runs, err := retention.Look(root, p.env.notesDir(), p.env.Now())
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (p *pruning) run(ctx context.Context) error {
 		compacted[v.Path] = done
 	}
 	if len(compacted) > 0 {
-		if runs, err = retention.Look(root, p.env.Now()); err != nil {
+		if runs, err = retention.Look(root, p.env.notesDir(), p.env.Now()); err != nil {
 			return err
 		}
 	}

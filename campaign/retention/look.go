@@ -13,12 +13,15 @@ import (
 	"opprof/campaign/progress"
 	"opprof/campaign/runner"
 	"opprof/engine/compact"
+	"opprof/engine/notes"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
+	"opprof/engine/unit"
 )
 
-// Look finds the runs under a root and those of the campaigns there. The root may be a link; what lies below it may not.
-func Look(root string, now time.Time) ([]Run, error) {
+// Look finds the runs under a root and those of the campaigns there. The root may be a link; what lies below it may not. notesDir is where
+// notes lie of runs whose folder cannot be written, "" for nowhere.
+func Look(root, notesDir string, now time.Time) ([]Run, error) {
 	root, err := filepath.EvalSymlinks(root)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -39,7 +42,7 @@ func Look(root string, now time.Time) ([]Run, error) {
 		} else {
 			r.measure()
 			r.Used = used(l.Path, now)
-			r.Kept = noted(l.Path)
+			r.Kept = noted(l.Path, notesDir)
 		}
 		if l.Campaign != "" && r.Kept == "" {
 			dir := filepath.Dir(filepath.Dir(l.Path))
@@ -152,16 +155,16 @@ func used(dir string, now time.Time) string {
 	return ""
 }
 
-// noted says that somebody wrote notes or bookmarks into a run.
-func noted(dir string) string {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return "it cannot be listed: " + err.Error()
-	}
-	for _, e := range entries {
-		if name := e.Name(); strings.HasPrefix(name, "notes") || strings.HasPrefix(name, "bookmarks") {
-			return "it has " + name
-		}
+// noted says that somebody keeps notes or bookmarks about a run; notes that were taken back do not count.
+func noted(dir, notesDir string) string {
+	list, err := notes.NewBook(dir, notesDir, time.Now).Read()
+	switch {
+	case err != nil:
+		return "its notes cannot be read: " + err.Error()
+	case len(list.Notes) > 0:
+		return "it has " + unit.Counted(len(list.Notes), "note")
+	case list.BadLines > 0:
+		return "some of its notes cannot be read: " + list.FirstBad
 	}
 	return ""
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"opprof/engine/journal"
+	"opprof/engine/notes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -26,7 +27,7 @@ func TestPlan(t *testing.T) {
 		return Run{ID: id, Path: id, Bytes: bytes, Touched: now.Add(-time.Duration(age) * day), Plain: 1}
 	}
 	used := func(r Run) Run { r.Used = "its server runs"; return r }
-	kept := func(r Run) Run { r.Kept = "it has notes.json"; return r }
+	kept := func(r Run) Run { r.Kept = "it has 1 note"; return r }
 	packed := func(r Run) Run { r.Plain = 0; return r }
 	for _, c := range []struct {
 		name   string
@@ -117,7 +118,7 @@ const stream = "layer1/opprof-v1-dp0-pid1-1.jsonl"
 
 func look(t testing.TB, root string) map[string]Run {
 	t.Helper()
-	runs, err := Look(root, time.Now())
+	runs, err := Look(root, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,13 @@ func TestLook(t *testing.T) {
 	put(t, filepath.Join(root, "plain", stream), "x\n")
 	put(t, filepath.Join(root, "packed", stream+".zst"), "x\n")
 	put(t, filepath.Join(root, "noted", stream), "x\n")
-	put(t, filepath.Join(root, "noted/notes.json"), "{}")
+	if _, _, err := notes.NewBook(filepath.Join(root, "noted"), "", time.Now).Add(notes.Note{Text: "look at this"}); err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(root, "torn", stream), "x\n")
+	put(t, filepath.Join(root, "torn/notes.jsonl"), "nonsense\n")
+	mkdir(t, filepath.Join(root, "odd/notes.jsonl"))
+	put(t, filepath.Join(root, "odd", stream), "x\n")
 	open, err := os.OpenFile(put(t, filepath.Join(root, "written", stream), "x\n"), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +158,8 @@ func TestLook(t *testing.T) {
 		id, used, kept string
 		plain          int64
 	}{
-		{"plain", "", "", 1}, {"packed", "", "", 0}, {"noted", "", "notes.json", 1}, {"written", "open for writing", "", 1},
+		{"plain", "", "", 1}, {"packed", "", "", 0}, {"noted", "", "1 note", 1}, {"torn", "", "cannot be read", 1},
+		{"odd", "", "cannot be read", 1}, {"written", "open for writing", "", 1},
 		{"r1", "", "campaign is not finished", 1}, {"link", "is a link", "", 0},
 	} {
 		r, ok := runs[c.id]
@@ -170,7 +178,7 @@ func TestLook(t *testing.T) {
 	if r := look(t, root)["plain"]; !r.Touched.Equal(at) {
 		t.Errorf("touched %v, want %v", r.Touched, at)
 	}
-	if runs, err := Look(filepath.Join(root, "none"), now); err != nil || len(runs) > 0 {
+	if runs, err := Look(filepath.Join(root, "none"), "", now); err != nil || len(runs) > 0 {
 		t.Errorf("a root that is not there: %v, %v", runs, err)
 	}
 }
