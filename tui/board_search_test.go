@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/exp/golden"
 
 	"opprof/engine/notes"
 	"opprof/engine/query"
@@ -294,6 +296,30 @@ func TestOverviewOfTheWholeRun(t *testing.T) {
 		x.hits("O")
 		if strings.Contains(x.plain(), "bookmarks  ") {
 			t.Errorf("%v: the overview stays", size)
+		}
+	}
+}
+
+func TestReviewGoldens(t *testing.T) {
+	for name, keys := range map[string][]string{
+		"search": {"ctrl+f", "paste:prefill_tokens > 4096", "enter", "f", "f"}, "form": {"ctrl+f", "paste:prefill_tokens > 4096 && kv"},
+		"notes": {".", "b", "paste:first work", "enter", ".", "b", "enter", "B"}, "overview": {"ctrl+f", "paste:graph.mode == \"NONE\"", "enter", "f", "b", "enter", "O"},
+	} {
+		for _, size := range [][2]int{{80, 24}, {120, 40}, {180, 50}} {
+			t.Run(fmt.Sprintf("%s/%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				s, _ := newReviewSource(t, 3000)
+				x := s.open(t, size[0], size[1])
+				for _, k := range keys {
+					if text, ok := strings.CutPrefix(k, "paste:"); ok {
+						x.m.Update(tea.PasteMsg{Content: text})
+						continue
+					}
+					x.hits(k)
+				}
+				x.m.notice = ""
+				x.m.stale = true
+				golden.RequireEqual(t, x.plain())
+			})
 		}
 	}
 }

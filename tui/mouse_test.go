@@ -59,10 +59,11 @@ func TestMouseOnTheBoard(t *testing.T) {
 func TestMouseOnTheRunsLine(t *testing.T) {
 	s := reviewScreen(t)
 	f := boardOf(s).overview
+	area := boardOf(s).overviewArea(boardOf(s).scrubRect())
 	for _, x := range []int{20, 60, 100} {
 		s.send(tea.MouseClickMsg{X: x, Y: 3, Button: tea.MouseLeft})
 		at := boardOf(s).time.cursorNS
-		if want := f.FromNS + (f.ToNS-f.FromNS)*int64(x)/120; at < want-(f.ToNS-f.FromNS)/50 || at > want+(f.ToNS-f.FromNS)/50 {
+		if want := f.FromNS + (f.ToNS-f.FromNS)*int64(x-area.X)/int64(area.W); at < want-(f.ToNS-f.FromNS)/50 || at > want+(f.ToNS-f.FromNS)/50 {
 			t.Errorf("column %d goes to %d, want about %d", x, at, want)
 		}
 	}

@@ -90,6 +90,7 @@ func explain(text string, err error) error {
 		name, _, _ = strings.Cut(kind[strings.LastIndexByte(kind, '.')+1:]+"."+name, " ")
 		return fmt.Errorf("expression %q, column %d: there is no field %s; nearest: %s", text, column, name, nearest(name))
 	}
+	message = strings.ReplaceAll(message, "query.", "") // the compiler knows groups of fields by their types
 	if _, name, ok := strings.Cut(message, "unknown name "); ok {
 		name, _, _ = strings.Cut(name, " ")
 		return fmt.Errorf("expression %q, column %d: there is no field %s; nearest: %s", text, column, name, nearest(name))
