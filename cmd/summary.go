@@ -94,27 +94,11 @@ func (s *summary) identity() *table {
 	d, run := &s.run, &s.frame.Run.Counts
 	line("run", orDash(d.ID), d.Kind)
 	line("path", d.Path)
-	line("model", orDash(d.Model), parallel(d), orDash(d.GraphMode), "vLLM "+orDash(d.VLLMVersion), patched(d))
+	line("model", orDash(d.Model), orDash(d.Parallel()), orDash(d.GraphMode), "vLLM "+orDash(d.VLLMVersion), patched(d))
 	line("time", unit.Date(run.FirstNS, s.zone)+" to "+unit.Date(run.LastNS, s.zone)+" "+zoneName(run.LastNS, s.zone), lasted(run))
 	line("state", s.frame.State.Name+stalledFor(&s.frame.State), s.rates())
 	line("records", s.records()...)
 	return t
-}
-
-func parallel(d *rundir.Description) string {
-	var parts []string
-	for _, p := range []struct {
-		name string
-		n    int64
-	}{{"TP", d.TensorParallel}, {"DP", d.DataParallel}, {"PP", d.PipeParallel}} {
-		if p.n > 1 || p.n == 1 && p.name == "TP" {
-			parts = append(parts, fmt.Sprintf("%s%d", p.name, p.n))
-		}
-	}
-	if d.ExpertParallel {
-		parts = append(parts, "EP")
-	}
-	return orDash(strings.Join(parts, " "))
 }
 
 func patched(d *rundir.Description) string {

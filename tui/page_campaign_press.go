@@ -57,43 +57,22 @@ func (p *campaignPage) move(id keys.ID) {
 	}
 	switch p.focus {
 	case partCells:
-		if i, ok := moved(id, p.cellAt(), len(p.stand.Cells), p.boxes[partCells].H-3); ok {
+		if i, ok := shifted(id, p.cellAt(), len(p.stand.Cells)-1, p.boxes[partCells].H-3); ok {
 			p.cell, p.moved = p.stand.Cells[i].Name, true
 			p.settle()
 		}
 	case partPairs:
 		names := panel.CampaignMetrics(p.stand.Campaign)
-		if i, ok := moved(id, slices.Index(names, p.metric), len(names), len(names)); ok {
+		if i, ok := shifted(id, slices.Index(names, p.metric), len(names)-1, len(names)); ok {
 			p.metric = names[i]
 		}
 	case partRuns:
-		if i, ok := moved(id, p.runAt(), len(cell.Runs), p.boxes[partRuns].H-3); ok {
+		if i, ok := shifted(id, p.runAt(), len(cell.Runs)-1, p.boxes[partRuns].H-3); ok {
 			p.run, p.moved = cell.Runs[i].ID, true
 		}
 	case partRemarks:
 		p.remarks.press(id)
 	}
-}
-
-// moved is where a key moves a selection among n lines, of which a page holds some; ok is false when it does not.
-func moved(id keys.ID, at, n, page int) (to int, ok bool) {
-	switch id {
-	case keys.Down:
-		at++
-	case keys.Up:
-		at--
-	case keys.PageDown:
-		at += max(1, page-1)
-	case keys.PageUp:
-		at -= max(1, page-1)
-	case keys.Top:
-		at = 0
-	case keys.Bottom:
-		at = n - 1
-	default:
-		return 0, false
-	}
-	return max(0, min(at, n-1)), n > 0
 }
 
 func (p *campaignPage) turnMetric(by int) {

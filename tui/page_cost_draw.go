@@ -9,7 +9,6 @@ import (
 	"opprof/campaign/calibrate"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
-	"opprof/tui/keys"
 	"opprof/tui/layout"
 	"opprof/tui/panel"
 	"opprof/tui/theme"
@@ -258,12 +257,6 @@ func (p *costPage) click(x, y int) tea.Cmd {
 
 // wheel moves as the arrows do.
 func (p *costPage) wheel(_, _ int, up bool) tea.Cmd {
-	id := keys.Down
-	if up {
-		id = keys.Up
-	}
-	for range wheelLines {
-		p.move(id)
-	}
+	wheeled(up, p.move)
 	return nil
 }

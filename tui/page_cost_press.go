@@ -201,13 +201,13 @@ func (p *costPage) move(id keys.ID) {
 	visible := p.visible(p.pane)
 	switch p.pane {
 	case paneQuestion:
-		at, _ := cursorTo(id, int(p.field), int(panel.CostFields), visible)
+		at, _ := shifted(id, int(p.field), int(panel.CostFields)-1, visible)
 		p.field = panel.CostField(at)
 	case paneTable:
-		p.row, _ = cursorTo(id, min(p.row, len(r.Table)-1), len(r.Table), visible)
+		p.row, _ = shifted(id, min(p.row, len(r.Table)-1), len(r.Table)-1, visible)
 	default:
 		rows := len(p.sheet(p.pane).Rows)
-		at, _ := cursorTo(id, p.tops[p.pane], rows, visible)
+		at, _ := shifted(id, p.tops[p.pane], rows-1, visible)
 		p.tops[p.pane] = max(0, min(at, rows-visible))
 	}
 }

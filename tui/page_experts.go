@@ -275,7 +275,7 @@ func (p *expertsPage) askCount() tea.Cmd {
 func (p *expertsPage) move(id keys.ID) {
 	if p.pane == paneProblems {
 		rows := len(p.problems().Rows)
-		at, ok := cursorTo(id, p.problemsTop, rows, p.visible(paneProblems))
+		at, ok := shifted(id, p.problemsTop, rows-1, p.visible(paneProblems))
 		if ok {
 			p.problemsTop = max(0, min(at, rows-p.visible(paneProblems)))
 		}
@@ -290,28 +290,7 @@ func (p *expertsPage) move(id keys.ID) {
 			row = i
 		}
 	}
-	if at, ok := cursorTo(id, row, len(order), p.visible(paneLayers)); ok && len(order) > 0 {
+	if at, ok := shifted(id, row, len(order)-1, p.visible(paneLayers)); ok {
 		p.layer = order[at]
 	}
-}
-
-// cursorTo is where a key that moves takes a cursor among n rows, of which so many are seen at once.
-func cursorTo(id keys.ID, at, n, page int) (int, bool) {
-	switch id {
-	case keys.Down:
-		at++
-	case keys.Up:
-		at--
-	case keys.PageDown:
-		at += max(1, page-1)
-	case keys.PageUp:
-		at -= max(1, page-1)
-	case keys.Top:
-		at = 0
-	case keys.Bottom:
-		at = n - 1
-	default:
-		return at, false
-	}
-	return max(0, min(at, n-1)), true
 }

@@ -8,7 +8,6 @@ import (
 
 	"opprof/engine/unit"
 	"opprof/tui/chart"
-	"opprof/tui/keys"
 	"opprof/tui/layout"
 	"opprof/tui/panel"
 	"opprof/tui/theme"
@@ -226,12 +225,6 @@ func (p *expertsPage) click(x, y int) tea.Cmd {
 
 // wheel moves as the arrows do.
 func (p *expertsPage) wheel(_, _ int, up bool) tea.Cmd {
-	id := keys.Down
-	if up {
-		id = keys.Up
-	}
-	for range wheelLines {
-		p.move(id)
-	}
+	wheeled(up, p.move)
 	return nil
 }

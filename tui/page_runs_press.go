@@ -72,7 +72,7 @@ func (p *runsPage) press(b keys.Binding) tea.Cmd {
 	case keys.Back:
 		p.back()
 	default:
-		if i, ok := moved(b.ID, p.at(), len(p.rows), p.list.H); ok {
+		if i, ok := shifted(b.ID, p.at(), len(p.rows)-1, p.list.H); ok {
 			p.selected = p.rows[i].Path
 		}
 	}
@@ -179,12 +179,6 @@ func (p *runsPage) click(x, y int) tea.Cmd {
 
 // wheel moves the selection, or the comparison.
 func (p *runsPage) wheel(_, _ int, up bool) tea.Cmd {
-	id := keys.Down
-	if up {
-		id = keys.Up
-	}
-	for range wheelLines {
-		p.press(keys.Binding{ID: id})
-	}
+	wheeled(up, func(id keys.ID) { p.press(keys.Binding{ID: id}) })
 	return nil
 }

@@ -15,24 +15,9 @@ type scroll struct {
 
 // press moves, and reports whether the key was one that moves.
 func (s *scroll) press(id keys.ID) bool {
-	switch id {
-	case keys.Down:
-		s.top++
-	case keys.Up:
-		s.top--
-	case keys.PageDown:
-		s.top += max(1, s.rows-1)
-	case keys.PageUp:
-		s.top -= max(1, s.rows-1)
-	case keys.Top:
-		s.top = 0
-	case keys.Bottom:
-		s.top = s.total
-	default:
-		return false
-	}
-	s.top = max(0, min(s.top, s.total-s.rows))
-	return true
+	to, ok := shifted(id, s.top, max(0, s.total-s.rows), s.rows)
+	s.top = to
+	return ok
 }
 
 // draw fills g with a box. The border says how much lies below.
@@ -45,4 +30,37 @@ func (s *scroll) draw(g *chart.Grid, title, right string, focus bool, rows []pan
 	}
 	inside := g.Box(title, right, focus)
 	panel.DrawRows(inside.Sub(chart.Rect{X: 1, W: w, H: inside.H()}), rows, s.top)
+}
+
+// shifted is where a key takes a position among 0 to last by single steps, pages and ends. ok is false for any other key, and where there is
+// no position.
+func shifted(id keys.ID, at, last, page int) (to int, ok bool) {
+	switch id {
+	case keys.Down:
+		at++
+	case keys.Up:
+		at--
+	case keys.PageDown:
+		at += max(1, page-1)
+	case keys.PageUp:
+		at -= max(1, page-1)
+	case keys.Top:
+		at = 0
+	case keys.Bottom:
+		at = last
+	default:
+		return at, false
+	}
+	return max(0, min(at, last)), last >= 0
+}
+
+// wheeled turns the wheel into presses of an arrow.
+func wheeled(up bool, press func(keys.ID)) {
+	id := keys.Down
+	if up {
+		id = keys.Up
+	}
+	for range wheelLines {
+		press(id)
+	}
 }

@@ -70,7 +70,7 @@ func (r *Report) facts() page.Table {
 	patch := dash(d.PatchHash)
 	rows := [][2]string{
 		{"run", dash(d.ID)}, {"path", d.Path}, {"model", dash(d.Model)}, {"vLLM", dash(d.VLLMVersion)}, {"patch", patch[:min(12, len(patch))]},
-		{"parallel", r.parallel()}, {"CUDA graphs", dash(d.GraphMode)}, {"prefix caching", caching},
+		{"parallel", dash(d.Parallel())}, {"CUDA graphs", dash(d.GraphMode)}, {"prefix caching", caching},
 	}
 	rows = append(rows, r.manifest()...)
 	if c.Steps > 0 {
@@ -113,23 +113,6 @@ func (r *Report) manifest() [][2]string {
 		add("ended", m.Exit.String())
 	}
 	return out
-}
-
-func (r *Report) parallel() string {
-	d := &r.Run
-	var parts []string
-	for _, p := range []struct {
-		name string
-		n    int64
-	}{{"TP", d.TensorParallel}, {"DP", d.DataParallel}, {"PP", d.PipeParallel}} {
-		if p.n > 1 || p.n == 1 && p.name == "TP" {
-			parts = append(parts, fmt.Sprintf("%s%d", p.name, p.n))
-		}
-	}
-	if d.ExpertParallel {
-		parts = append(parts, "EP")
-	}
-	return dash(strings.Join(parts, " "))
 }
 
 // zoneName is the short name of the zone of all times of day.

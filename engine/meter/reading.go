@@ -54,8 +54,8 @@ type Counter struct {
 
 // Latency is a histogram of times.
 type Latency struct {
-	Name   string    `json:"name"`
-	Metric string    `json:"metric"`
+	Name   string      `json:"name"`
+	Metric string      `json:"metric"`
 	Recent Percentiles `json:"recent"` // over Reading.RecentNS
 	Whole  Percentiles `json:"since_start"`
 }

@@ -1,5 +1,7 @@
 package rundir
 
+import "strconv"
+
 // Description says what is open: the run's identity and where it lies, for the header of every screen and for `--once --json`. Values a
 // run does not tell are at their zero value and shown as "-".
 type Description struct {
@@ -22,6 +24,24 @@ type Description struct {
 	ServerLog      string   `json:"server_log"`
 	Unlisted       string   `json:"unlisted"` // why the streams' folder could not be listed, as when it was deleted; "" when it could
 	Problems       []string `json:"problems"` // what could not be read or is missing, in sentences
+}
+
+// Parallel names the parallel sizes: TP always, the others where they are more than one; "" when TP is unknown.
+func (d *Description) Parallel() string {
+	if d.TensorParallel == 0 {
+		return ""
+	}
+	s := "TP" + strconv.FormatInt(d.TensorParallel, 10)
+	if d.DataParallel > 1 {
+		s += " DP" + strconv.FormatInt(d.DataParallel, 10)
+	}
+	if d.PipeParallel > 1 {
+		s += " PP" + strconv.FormatInt(d.PipeParallel, 10)
+	}
+	if d.ExpertParallel {
+		s += " EP"
+	}
+	return s
 }
 
 // Stream is one Layer-1 file of a run and how far it was read.

@@ -75,7 +75,7 @@ func identity(run rundir.Description, width int) []piece {
 	}
 	add(76, shorten(run.ID, max(16, width/5)))
 	add(20, shorten(run.Model, max(16, width/5)))
-	add(40, parallel(run))
+	add(40, run.Parallel())
 	if run.VLLMVersion != "" {
 		patch := ""
 		if run.PatchHash != "" {
@@ -93,24 +93,6 @@ func shorten(s string, n int) string {
 		return s
 	}
 	return ".." + string(r[len(r)-n+2:])
-}
-
-// parallel names the parallel sizes: TP always, the others where they are more than one.
-func parallel(run rundir.Description) string {
-	if run.TensorParallel == 0 {
-		return ""
-	}
-	s := "TP" + strconv.FormatInt(run.TensorParallel, 10)
-	if run.DataParallel > 1 {
-		s += " DP" + strconv.FormatInt(run.DataParallel, 10)
-	}
-	if run.PipeParallel > 1 {
-		s += " PP" + strconv.FormatInt(run.PipeParallel, 10)
-	}
-	if run.ExpertParallel {
-		s += " EP"
-	}
-	return s
 }
 
 // alarms are what must not be overlooked.
