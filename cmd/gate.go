@@ -118,6 +118,7 @@ func (o *gateOptions) decideCampaign(dir string) (gate.Decision, error) {
 			d.Reasons = append(d.Reasons, prefix+reason)
 		}
 	}
+	d.Reasons = append(d.Reasons, r.Damage...)
 	if r.Left > 0 {
 		d.Reasons = append(d.Reasons, fmt.Sprintf("%s still to come: no verdict before", unit.Counted(r.Left, "pair")))
 	}

@@ -16,6 +16,7 @@ type Input struct {
 	Environment []Fact
 	Backends    []string // the server's lines about its backends
 	Deviations  []string // from the plan, in sentences
+	Damage      []string // what of the campaign's folder is missing or was changed, in sentences: nothing is decided then
 }
 
 // pairsPlanned are the pairs of each cell.

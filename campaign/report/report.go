@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"math"
 
 	"opprof/campaign/gate"
@@ -25,6 +26,7 @@ type Report struct {
 	Environment []Fact   `json:"environment"`
 	Backends    []string `json:"backends"`
 	Deviations  []string `json:"deviations"`
+	Damage      []string `json:"-"` // also the first of the deviations
 	Warnings    []string `json:"warnings"`
 }
 
@@ -62,7 +64,7 @@ type RunRow struct {
 func New(in *Input) *Report {
 	p := in.Plan
 	r := &Report{Schema: 1, Name: p.Name, LimitPct: p.Campaign.LimitPct, Model: p.Server.Model, Planned: p.Campaign.Pairs, SecondLook: in.SecondLook,
-		Environment: list(in.Environment), Backends: list(in.Backends), Deviations: list(in.Deviations), Warnings: list(p.Warnings)}
+		Environment: list(in.Environment), Backends: list(in.Backends), Deviations: slices.Concat([]string{}, in.Damage, in.Deviations), Damage: in.Damage, Warnings: list(p.Warnings)}
 	for _, c := range p.Cells() {
 		r.Cells = append(r.Cells, newCell(in, c))
 	}
@@ -149,7 +151,7 @@ func (r *Report) conclude() {
 			r.Verdict = v
 		}
 	}
-	if r.Left > 0 {
+	if r.Left > 0 || len(r.Damage) > 0 {
 		r.Verdict = gate.Undecided
 	}
 	r.Sentence = r.sentence()
@@ -170,6 +172,9 @@ func (r *Report) counted() int {
 
 // sentence is what may be quoted: the verdict with the number that it rests on.
 func (r *Report) sentence() string {
+	if len(r.Damage) > 0 {
+		return fmt.Sprintf("%s: the campaign's folder is not whole, so nothing is decided: %s.", r.Verdict, r.Damage[0])
+	}
 	var worst *gate.Result
 	var where *Cell
 	upper := math.Inf(-1)

@@ -380,6 +380,19 @@ func TestNothingIsDecidedWhilePairsAreToCome(t *testing.T) {
 }
 
 // One pair has regressions but no interval.
+// A folder that is not whole decides nothing, whatever the pairs that are left say.
+func TestDamageDecidesNothing(t *testing.T) {
+	p := campaign(t, "")
+	in := measured(t, p, costs(1, 0.001, 1))
+	if r := New(in); r.Verdict != gate.Pass {
+		t.Fatalf("whole: %s", r.Sentence)
+	}
+	in.Damage = []string{"pair 3 is gone"}
+	if r := New(in); r.Verdict != gate.Undecided || !strings.Contains(r.Sentence, "pair 3 is gone") || r.Deviations[0] != "pair 3 is gone" {
+		t.Errorf("%s: %s, %q", r.Verdict, r.Sentence, r.Deviations)
+	}
+}
+
 func TestOnePairIsTooFew(t *testing.T) {
 	in := measured(t, campaign(t, ""), costs(1.01, 0.003, 2))
 	in.Runs = in.Runs[:2]

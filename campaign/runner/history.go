@@ -61,6 +61,7 @@ type history struct {
 	paused     *pausedEvent
 	closed     *closedEvent
 	problems   []string
+	damage     []string // why nothing may be decided by it
 }
 
 // errNoCampaign says that a folder is not a campaign's.
@@ -91,6 +92,9 @@ func (h *history) replay(dir string, found *journal.Replay) error {
 	}
 	if found.Bad > 0 {
 		h.problems = append(h.problems, fmt.Sprintf("%s of the journal %s damaged and left out: %s", unit.Counted(found.Bad, "line"), unit.Verb(found.Bad, "is", "are"), found.FirstBad))
+	}
+	if found.Gaps > 0 {
+		h.damage = append(h.damage, fmt.Sprintf("events of the journal are missing or out of order: %s", found.FirstGap))
 	}
 	if h.created == nil {
 		return fmt.Errorf("cannot open campaign: the journal of %s does not say that one was begun: %w", dir, errNoCampaign)

@@ -24,11 +24,34 @@ func Report(dir string) (*report.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return report.New(input(dir, p, h, h.judgedPair)), nil
+	return h.report(dir, p), nil
 }
 
 func (r *runner) report() (*report.Report, error) {
-	return report.New(input(r.Dir, r.plan, r.history, r.history.judgedPair)), nil
+	return r.history.report(r.Dir, r.plan), nil
+}
+
+// report is made of the pairs that were judged. Results that were taken away or changed since would decide by the pairs that are left, which
+// nobody declared: then nothing is decided.
+func (h *history) report(dir string, p *plan.Plan) *report.Report {
+	in := input(dir, p, h, h.judgedPair)
+	out := report.New(in)
+	counts := map[pairKey]bool{}
+	for _, c := range out.Cells {
+		for _, pair := range c.Pairs {
+			counts[pairKey{c.Name, pair.Number}] = pair.Void == ""
+		}
+	}
+	for key, j := range h.pairs {
+		if j.void == "" && !counts[key] {
+			in.Damage = append(in.Damage, fmt.Sprintf("pair %d of %s counted when it was judged, and its results are not those any more", key.pair, key.cell))
+		}
+	}
+	if len(in.Damage) == len(h.damage) {
+		return out
+	}
+	slices.Sort(in.Damage)
+	return report.New(in)
 }
 
 // judgedPair reports whether a pair was judged: only then it is a part of a report.
@@ -68,7 +91,7 @@ func input(dir string, p *plan.Plan, h *history, take func(pairKey) bool) *repor
 	}
 	in.Left = len(left)
 	in.Environment, in.Backends = h.environment(p)
-	in.Deviations = h.deviations(p)
+	in.Deviations, in.Damage = h.deviations(p), slices.Clone(h.damage)
 	return in
 }
 

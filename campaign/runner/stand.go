@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"slices"
 	"path/filepath"
 	"time"
 
@@ -41,7 +42,7 @@ type stander struct {
 func (s *stander) campaign() progress.Campaign {
 	h, p := s.history, s.plan
 	c := progress.Campaign{Schema: 1, Name: p.Name, Path: s.dir, LimitPct: p.Campaign.LimitPct, SecondLook: h.look != nil, Verdict: gate.Undecided,
-		Cells: []progress.Cell{}, Remarks: append(h.deviations(p), p.Warnings...)}
+		Cells: []progress.Cell{}, Remarks: slices.Concat(h.damage, h.deviations(p), p.Warnings)}
 	if h.runner != nil {
 		c.StartedNS = &h.createdNS
 	}
@@ -50,7 +51,9 @@ func (s *stander) campaign() progress.Campaign {
 		c.Cells = append(c.Cells, s.cell(cell))
 	}
 	if h.closed != nil {
-		c.Verdict = worst(c.Cells)
+		if c.Verdict = worst(c.Cells); len(h.damage) > 0 {
+			c.Verdict = gate.Undecided
+		}
 	}
 	if id, a := h.open(); a != nil && s.alive {
 		c.Current = s.find(&c, id)

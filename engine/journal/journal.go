@@ -47,6 +47,8 @@ type Replay struct {
 	Entries  []Entry
 	Bad      int64  // whole lines that are not events
 	FirstBad string // where and why
+	Gaps     int64  // places where events are missing, repeated or out of order
+	FirstGap string // where and why
 	TornTail bool   // the last line was cut off by a crash; its event was never acknowledged
 	size     int64  // bytes up to the end of the last whole line
 }
@@ -95,6 +97,11 @@ func replay(path string, text []byte) *Replay {
 				r.FirstBad = fmt.Sprintf("%s:%d: not an event: %.80q", path, line, one)
 			}
 			continue
+		}
+		if last := r.Last().Seq; len(r.Entries) > 0 && h.Seq != last+1 {
+			if r.Gaps++; r.FirstGap == "" {
+				r.FirstGap = fmt.Sprintf("%s:%d: event %d follows event %d", path, line, h.Seq, last)
+			}
 		}
 		r.Entries = append(r.Entries, Entry{Head: h, Raw: bytes.Clone(one)})
 	}

@@ -120,6 +120,15 @@ func TestCutAnywhere(t *testing.T) {
 }
 
 func TestBadLinesAreCounted(t *testing.T) {
+	for text, gaps := range map[string]int64{
+		"{\"seq\":1,\"event\":\"a\"}\n{\"seq\":2,\"event\":\"b\"}\n":                              0,
+		"{\"seq\":1,\"event\":\"a\"}\n{\"seq\":3,\"event\":\"b\"}\n{\"seq\":4,\"event\":\"b\"}\n": 1,
+		"{\"seq\":1,\"event\":\"a\"}\n{\"seq\":1,\"event\":\"a\"}\n{\"seq\":0,\"event\":\"b\"}\n": 2,
+	} {
+		if r := replay("j", []byte(text)); r.Gaps != gaps || (gaps > 0) != strings.HasPrefix(r.FirstGap, "j:2: event ") {
+			t.Errorf("%q: %d gaps, %q", text, r.Gaps, r.FirstGap)
+		}
+	}
 	r := replay("j", []byte("{\"seq\":1,\"event\":\"a\"}\nnonsense\n\x00\x00\x00\n{}\n{\"seq\":2,\"event\":\"b\"}\n{\"seq\""))
 	if len(r.Entries) != 2 || r.Bad != 2 || !r.TornTail || !strings.HasPrefix(r.FirstBad, "j:2:") {
 		t.Errorf("%+v", r)
