@@ -88,7 +88,7 @@ func (o *calibrateOptions) run(ctx context.Context, env *Env, args []string) err
 		err = calibrationDocument(&report).write(env.Stdout, o.markdown)
 	}
 	if err == nil && len(sets) == 0 {
-		return fmt.Errorf("none of %s is tied to steps: nothing to learn from", unit.Counted(len(windows), "window"))
+		return fmt.Errorf("nothing to learn from: none of %s has device work that is tied to steps", unit.Counted(len(windows), "window"))
 	}
 	return err
 }

@@ -291,7 +291,7 @@ func followStart(ctx context.Context, env *Env, dir string, client *control.Clie
 			return printf(env.Stdout, "ready    after %s: opprof attach %s, opprof window arm %s, opprof stop %s\n", env.Now().Sub(began).Round(time.Second), s.Run, s.Run, s.Run)
 		case s.Phase.Name != phase.Name:
 			phase = s.Phase
-			if err := printf(env.Stdout, "starting %s\n", phase.Name); err != nil {
+			if err := printf(env.Stdout, "%-8s %s\n", env.Now().Sub(began).Round(time.Second), phase.Name); err != nil {
 				return err
 			}
 		}

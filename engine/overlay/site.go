@@ -75,7 +75,7 @@ func FindPython(ctx context.Context, python string) (Site, error) {
 		return Site{}, fmt.Errorf("cannot read the answer of %s: %w", python, err)
 	}
 	if answer.Package == "" {
-		return Site{}, fmt.Errorf("%s has no vllm installed: name another interpreter with --python or the folder with --site", python)
+		return Site{}, fmt.Errorf("%s has no vllm installed: name another interpreter, as python in [server] of the configuration or with --python", python)
 	}
 	if filepath.Base(answer.Package) != "vllm" {
 		return Site{}, fmt.Errorf("%s imports vllm from %s, which is not a folder called vllm", python, answer.Package)

@@ -93,7 +93,7 @@ func TestFindPython(t *testing.T) {
 	}{
 		"answers":               {"echo '" + answer + "'", ""},
 		"start-up files print":  {"echo hello; echo '" + answer + "'", ""},
-		"no vllm":               {`echo '{"package": "", "version": ""}'`, "no vllm installed: name another interpreter"},
+		"no vllm":               {`echo '{"package": "", "version": ""}'`, "no vllm installed: name another interpreter, as python in [server]"},
 		"fails":                 {"echo Traceback >&2; echo 'no module named json' >&2; exit 1", "exit status 1: no module named json"},
 		"answers nothing":       {"true", "cannot read the answer"},
 		"answers another thing": {"echo vllm", "cannot read the answer"},
