@@ -1,6 +1,7 @@
 package index
 
 import (
+	"context"
 	"encoding/binary"
 	"io"
 	"sync"
@@ -227,17 +228,25 @@ func BenchmarkCompactedDay(b *testing.B) {
 	_, x, parts := open(b)
 	defer x.Close()
 	first, last := x.blocks[0].FirstNS, x.blocks[len(x.blocks)-1].LastNS
-	b.Run("jump-indexed", func(b *testing.B) {
-		for i := int64(1); b.Loop(); i++ {
-			at := first + (last-first)/997*(i*613%997)
-			a, err := x.StepsAround(b.Context(), r, parts[0].Engine, at, 4096)
-			if err != nil {
-				b.Fatal(err)
+	s, err := Probe(b.Context(), r, r.Size(), ProbeCount)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, past := range map[string]interface {
+		StepsAround(ctx context.Context, r io.ReaderAt, engine string, atNS int64, n int) (Around, error)
+	}{"jump-indexed": x, "jump-probed": s} {
+		b.Run(name, func(b *testing.B) {
+			for i := int64(1); b.Loop(); i++ {
+				at := first + (last-first)/997*(i*613%997)
+				a, err := past.StepsAround(b.Context(), r, parts[0].Engine, at, 4096)
+				if err != nil {
+					b.Fatal(err)
+				}
+				parts[0].Steps, parts[0].Before = a.Steps, a.Before
+				store.Assemble(uint64(i), false, parts).Frame(store.Query{AtNS: at, SpanNS: 10_000_000_000, Columns: 180})
 			}
-			parts[0].Steps, parts[0].Before = a.Steps, a.Before
-			store.Assemble(uint64(i), false, parts).Frame(store.Query{AtNS: at, SpanNS: 10_000_000_000, Columns: 180})
-		}
-	})
+		})
+	}
 	b.Run("frame-made", func(b *testing.B) { // what a real file does not cost: of each frame that is read above
 		for i := int64(0); b.Loop(); i++ {
 			c.pack(nil, i*7919%c.frames)
