@@ -122,6 +122,19 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
+// shellWords are the words of a command line; single quotes hold one together.
+func shellWords(line string) []string {
+	var words []string
+	for i, part := range strings.Split(line, "'") {
+		if i%2 == 1 {
+			words = append(words, part)
+			continue
+		}
+		words = append(words, strings.Fields(part)...)
+	}
+	return words
+}
+
 // runExample runs one line of help in a home with one run, which RUN stands for. URL stands for a server.
 func runExample(t *testing.T, example string) {
 	home := t.TempDir()
@@ -136,7 +149,7 @@ func runExample(t *testing.T, example string) {
 
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, `vllm:num_requests_running 1`) }))
 	defer server.Close()
-	words := strings.Fields(strings.NewReplacer("RUN", run, "URL", server.URL).Replace(example))
+	words := shellWords(strings.NewReplacer("RUN", run, "URL", server.URL).Replace(example))
 	for len(words) > 0 && words[0] != "opprof" {
 		name, value, ok := strings.Cut(words[0], "=")
 		if !ok {

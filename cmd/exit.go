@@ -58,7 +58,7 @@ func WithHint(err error, hint string) error {
 const exitStatusHelp = `0  success
 1  failure: something could not be done
 2  the command line or the preferences are wrong
-3  a check or a gate does not hold
+3  a check or a gate does not hold, or a search found nothing
 4  a gate cannot decide
 130  stopped by a signal`
 

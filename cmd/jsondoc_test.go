@@ -43,7 +43,7 @@ func TestJSONDocument(t *testing.T) {
 		"export_parquet.go", "../campaign/export/parquet.go", "../campaign/export/dataset/dataset.go", "../campaign/compare/server.go", "../campaign/compare/verdict.go",
 		"../campaign/roster/entry.go", "compact.go", "prune.go",
 		"../campaign/progress/progress.go", "../campaign/gate/gate.go", "../campaign/report/report.go", "../campaign/report/input.go", "../campaign/report/pairs.go",
-		"../campaign/report/cost.go",
+		"../campaign/report/cost.go", "search.go", "../engine/search/search.go", "note.go", "../engine/notes/notes.go",
 	} {
 		d.readComments(t, file)
 	}
@@ -54,6 +54,8 @@ func TestJSONDocument(t *testing.T) {
 	d.section("## `info --json`", reflect.TypeFor[facts]())
 	d.section("## `status --json`", reflect.TypeFor[control.Status]())
 	d.section("## `list --json`", reflect.TypeFor[runList]())
+	d.section("## `search --json`", reflect.TypeFor[searchReport]())
+	d.section("## `note --json`", reflect.TypeFor[noteList]())
 	d.section("## `experts --json`", reflect.TypeFor[experts.Report]())
 	d.section("## `calibrate --json`", reflect.TypeFor[calibrate.Report]())
 	d.section("## `window arm --json` and `window list --json`", reflect.TypeFor[windowList]())

@@ -25,7 +25,7 @@ type noteOptions struct {
 type noteList struct {
 	Schema int64  `json:"schema"`
 	Run    string `json:"run"` // its path
-	*notes.List
+	notes.List
 }
 
 func newNote(env *Env) *cobra.Command {
@@ -95,7 +95,7 @@ func (o *noteOptions) run(ctx context.Context, env *Env, arg, text string) error
 	}
 	list, err := book.Read()
 	if o.json {
-		return errors.Join(err, printJSON(env.Stdout, noteList{1, run.Path, list}))
+		return errors.Join(err, printJSON(env.Stdout, noteList{1, run.Path, *list}))
 	}
 	return errors.Join(err, notesTable(list.Notes, time.Local).write(env.Stdout), badNotes(list))
 }
