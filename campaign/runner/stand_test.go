@@ -252,3 +252,39 @@ func FuzzJournal(f *testing.F) {
 		}
 	})
 }
+
+// Results that were taken away after their pair was judged, or events of the journal, leave nothing to decide by.
+func TestWhatWasTakenAwayDecidesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := w.campaign(pairsOnly)
+		w.must(c)
+		if r, err := Report(c.Dir); err != nil || len(r.Damage) > 0 {
+			t.Fatalf("%q, %v", r.Damage, err)
+		}
+		results, err := filepath.Glob(filepath.Join(c.Dir, RunsName, "*p002-1*", "bench"))
+		if err != nil || len(results) != 1 {
+			t.Fatalf("%q, %v", results, err)
+		}
+		if err := os.RemoveAll(results[0]); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Report(c.Dir)
+		if err != nil || r.Verdict != gate.Undecided || len(r.Damage) != 1 || !strings.HasPrefix(r.Damage[0], "pair 2 of ") {
+			t.Errorf("%s: %q, %v", r.Verdict, r.Damage, err)
+		}
+		path := filepath.Join(c.Dir, rundir.JournalName)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(string(text), "\n")
+		if err := os.WriteFile(path, []byte(strings.Join(append(lines[:5:5], lines[6:]...), "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := stand(t, c.Dir)
+		if s.Verdict != gate.Undecided || !strings.Contains(strings.Join(s.Remarks, "\n"), "event 7 follows event 5") {
+			t.Errorf("%s: %q", s.Verdict, s.Remarks)
+		}
+	})
+}
