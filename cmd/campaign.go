@@ -72,6 +72,9 @@ func (e *Env) findCampaign(args []string) (string, error) {
 	arg := argOr(args, latestRun)
 	if st, err := os.Stat(arg); err == nil && st.IsDir() {
 		if !runner.Is(arg) {
+			if err := runner.Lacking(arg); err != nil {
+				return "", err
+			}
 			return "", WithHint(fmt.Errorf("%s holds no campaign", arg), "opprof campaign run makes one")
 		}
 		return absolutePath(arg), nil

@@ -50,6 +50,8 @@ func TestASectionIsReadStrictly(t *testing.T) {
 		"[campaign]\nmin_requests = 0\n" + load:                      "min_requests: 0",
 		"[campaign]\ncooldown = '-3s'\n" + load:                      `"-3s" is not a duration`,
 		load + "prompts = 0\n":                                       "c.toml:4: campaign.load.a.prompts: 0",
+		load + "prompts = 9223372036854775807\n":                     "expected 1 to 10000000",
+		load + "input_tokens = 99999999999\n":                        "campaign.load.a.input_tokens: 99999999999: expected 1 to",
 		load + "range_ratio = 1.0\n":                                 "range_ratio: 1",
 		load + "request_rate = -1\n":                                 "request_rate: -1",
 		load + "format = 'guidellm'\n":                               "load.a.command: expected the command",

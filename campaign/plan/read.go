@@ -49,6 +49,9 @@ func Parse(path, text string) (*Plan, error) {
 	c := Defaults()
 	section, err := serverconf.ReadSection(path, text, "campaign", &c)
 	if section == nil {
+		if serverErr != nil && err != nil && serverErr.Error() == err.Error() {
+			return nil, err // of the whole file
+		}
 		return nil, errors.Join(serverErr, err)
 	}
 	p := &Plan{Name: c.Name, Server: server, Campaign: c}
@@ -186,12 +189,15 @@ func (r *reader) withDefaults(name string) Generator {
 	return g
 }
 
+// mostOfALoad bounds its prompts and the tokens of each; more is a mistake.
+const mostOfALoad = 10_000_000
+
 func (r *reader) generator(key string, g Generator) {
 	formats := []string{FormatVLLM, FormatGuideLLM, FormatAIPerf, FormatInferencePerf}
-	r.bad(g.Prompts < 1, key+".prompts", "%d: expected at least 1", g.Prompts)
+	r.bad(g.Prompts < 1 || g.Prompts > mostOfALoad, key+".prompts", "%d: expected 1 to %d", g.Prompts, mostOfALoad)
 	r.bad(g.WarmUpPrompts < 0, key+".warm_up_prompts", "%d: expected 0 or more", g.WarmUpPrompts)
-	r.bad(g.InputTokens < 1, key+".input_tokens", "%d: expected at least 1", g.InputTokens)
-	r.bad(g.OutputTokens < 1, key+".output_tokens", "%d: expected at least 1", g.OutputTokens)
+	r.bad(g.InputTokens < 1 || g.InputTokens > mostOfALoad, key+".input_tokens", "%d: expected 1 to %d", g.InputTokens, mostOfALoad)
+	r.bad(g.OutputTokens < 1 || g.OutputTokens > mostOfALoad, key+".output_tokens", "%d: expected 1 to %d", g.OutputTokens, mostOfALoad)
 	r.bad(!(g.RangeRatio >= 0 && g.RangeRatio < 1), key+".range_ratio", "%v: expected 0 up to but not including 1", g.RangeRatio)
 	r.bad(!(g.RequestRate >= 0), key+".request_rate", "%v: expected requests a second, or 0 for all at once", g.RequestRate)
 	r.bad(g.MaxConcurrency < 0, key+".max_concurrency", "%d: expected requests in flight, or 0 for no bound", g.MaxConcurrency)

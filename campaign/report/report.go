@@ -2,8 +2,8 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"math"
+	"slices"
 
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"

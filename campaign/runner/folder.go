@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"opprof/campaign/plan"
 	"opprof/engine/journal"
@@ -126,6 +127,26 @@ func Is(dir string) bool {
 		}
 	}
 	return true
+}
+
+// Lacking says what a folder that was a campaign's has not any more, or why that cannot be told; nil for one that never was.
+func Lacking(dir string) error {
+	var found, missing []string
+	for _, name := range []string{SourceName, PlanName, rundir.JournalName} {
+		st, err := os.Stat(filepath.Join(dir, name))
+		switch {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("cannot open campaign: %w", err)
+		case err != nil || !st.Mode().IsRegular():
+			missing = append(missing, name)
+		case name != rundir.JournalName: // any run has one
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 || len(missing) == 0 || !slices.Contains(found, PlanName) && slices.Contains(missing, rundir.JournalName) {
+		return nil
+	}
+	return fmt.Errorf("cannot open campaign: %s has no file %s any more: put it back, nothing is decided without it", dir, strings.Join(missing, ", "))
 }
 
 // readPlan reads what was declared, and refuses what was changed since: the number of pairs, the limit and the loads are fixed before the

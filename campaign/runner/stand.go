@@ -3,8 +3,8 @@ package runner
 import (
 	"context"
 	"fmt"
-	"slices"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"opprof/campaign/gate"

@@ -74,6 +74,15 @@ func TestStandingOfWhatIsNoCampaign(t *testing.T) {
 	if err := Create(c.Dir, nil, &plan.Plan{}, journal.SystemClock{}); err == nil || !strings.Contains(err.Error(), "is not empty") {
 		t.Error(err)
 	}
+	if err := Lacking(dir); err != nil {
+		t.Error(err)
+	}
+	if err := os.Remove(filepath.Join(c.Dir, PlanName)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Lacking(c.Dir); Is(c.Dir) || err == nil || !strings.Contains(err.Error(), "has no file plan.json any more") {
+		t.Error(err)
+	}
 	if err := Stop(c.Dir); err == nil || !strings.Contains(err.Error(), "no runner works") {
 		t.Error(err)
 	}
