@@ -347,6 +347,31 @@ func TestMixIsNotSpeed(t *testing.T) {
 	}
 }
 
+// Where a heavier mix hides a higher speed, the share of a small difference is no figure to show.
+func TestPartsPullApart(t *testing.T) {
+	run := func(k, n int, ns int64) (out []value) {
+		for range n {
+			out = append(out, value{keyN(k), ns, int64(k)})
+		}
+		return out
+	}
+	a := reading("light", append(run(1, 3000, 5e6), run(3, 1000, 15e6)...))
+	for _, c := range []struct {
+		light, heavy int64
+		says         string
+	}{
+		{5e6, 15e6, "composition makes 100.0 % of the plain difference"},
+		{6e6, 18e6, "composition makes 61.1 % of the plain difference"},                                  // 0.25 x (16.5 - 5.5) of 12 - 7.5
+		{39e5, 117e5, "speed and composition pull apart, and each makes more than the plain difference"}, // 7.8 ms against 7.5
+		{36e5, 108e5, "speed and composition pull apart, and each makes more than the plain difference"}, // 7.2 ms against 7.5
+	} {
+		o := Compare(a, reading("heavy", append(run(1, 2000, c.light), run(3, 2000, c.heavy)...)))
+		if notes := o.overallTable().Notes; !slices.Contains(notes, c.says) {
+			t.Errorf("%d and %d: %q", c.light, c.heavy, notes)
+		}
+	}
+}
+
 // What cannot be compared is not judged.
 func TestNotJudged(t *testing.T) {
 	some := func(kind, n int) (out []value) {

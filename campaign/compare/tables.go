@@ -73,13 +73,22 @@ func (c *Comparison) overallTable() Table {
 		t.row("  together", "", "", signedMS(o.RawNS)+" ms", "")
 	}
 	if o.ExplainedPct != nil {
-		t.note("composition makes %.1f %% of the plain difference", *o.ExplainedPct)
+		t.note("%s", explained(*o.ExplainedPct))
 	}
 	s := &c.Support
 	t.note("both have %s kinds of steps: %s of A's time, %s of B's", unit.Count(int64(s.Cells)), unit.Percent(s.TimeA), unit.Percent(s.TimeB))
 	t.note("%s of them have enough steps: %s of A's time, %s of B's", unit.Count(int64(s.Judged)), unit.Percent(s.JudgedA), unit.Percent(s.JudgedB))
 	t.note("the mixes have %s in common (distance %.3f); weights: %s", unit.Percent(1-s.Distance), s.Distance, o.Weights)
 	return t
+}
+
+// explained says what composition makes of the plain difference. A share tells nothing where speed and composition are each larger than what
+// they leave of each other.
+func explained(pct float64) string {
+	if pct < -100 || pct > 200 {
+		return "speed and composition pull apart, and each makes more than the plain difference"
+	}
+	return fmt.Sprintf("composition makes %.1f %% of the plain difference", pct)
 }
 
 func (c *Comparison) sidesTable() Table {
