@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"opprof/engine/store"
+	"opprof/engine/unit"
 	"opprof/traces/experts"
 	"opprof/tui/keys"
 	"opprof/tui/panel"
@@ -218,7 +219,7 @@ func (p *expertsPage) turnRanks(more bool) tea.Cmd {
 	case more && p.ranks*2 <= most:
 		p.ranks *= 2
 	case more:
-		return notice("ranks: there are " + strconv.Itoa(p.report.Experts) + " experts a layer")
+		return notice("ranks: a layer has " + unit.Counted(p.report.Experts, "expert"))
 	default:
 		p.ranks /= 2
 	}

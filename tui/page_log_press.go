@@ -184,9 +184,9 @@ func (p *logPage) hint(v *serverlog.View) {
 }
 
 func matchCount(v *serverlog.View) string {
-	s := unit.Count(v.Count) + " of " + unit.Count(v.State.Lines) + " lines"
+	s := unit.Count(v.Count) + " of " + unit.Counted(v.State.Lines, "line")
 	if !v.Done && v.State.Read > 0 {
-		s = unit.Count(v.Count) + " lines so far, " + unit.Share(v.Searched, v.State.Read) + " searched"
+		s = unit.Counted(v.Count, "line") + " so far, " + unit.Share(v.Searched, v.State.Read) + " searched"
 	}
 	return s
 }

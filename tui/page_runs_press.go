@@ -146,7 +146,7 @@ func (p *runsPage) ask() tea.Cmd {
 	q.edited = func(text string) {
 		p.view.Filter = text
 		p.arrange()
-		q.hint = unit.Count(int64(len(p.rows))) + " runs   enter keeps   esc clears"
+		q.hint = unit.Counted(len(p.rows), "run") + "   enter keeps   esc clears"
 	}
 	q.edited(q.text)
 	return p.raise(q)
