@@ -87,19 +87,24 @@ func lineStart(r io.ReaderAt, from, size int64) (int64, error) {
 	return 0, nil
 }
 
-// offsetNS is what the time axis of the stream adds to the monotonic clock: the difference of the two clocks at the stream's first step, if
-// that is of the same engine as s, a step behind the archive, or else at s.
-func (a *archive) offsetNS(s *record.Step) int64 {
+// opening is what the beginning of the archive tells: its last header before the first step, nil without one, and what the time axis of the
+// stream adds to the monotonic clock. That is the difference of the two clocks at the stream's first step, if that is of the same engine as
+// s, a step behind the archive, or else at s.
+func (a *archive) opening(s *record.Step) (offsetNS int64, h *record.Header) {
 	lines := record.NewReader(io.NewSectionReader(a.file, 0, min(a.end, wholeBytes)), a.path)
 	for lines.Scan() {
-		if first := &lines.Line().Step; lines.Line().Kind == record.KindStep {
-			if first.EngineID != s.EngineID || first.SubmitMonoNS > s.SubmitMonoNS {
-				break
+		switch l := lines.Line(); l.Kind {
+		case record.KindHeader:
+			header := l.Header
+			h = &header
+		case record.KindStep:
+			if l.Step.EngineID != s.EngineID || l.Step.SubmitMonoNS > s.SubmitMonoNS {
+				return s.SubmitWallNS - s.SubmitMonoNS, h
 			}
-			return first.SubmitWallNS - first.SubmitMonoNS
+			return l.Step.SubmitWallNS - l.Step.SubmitMonoNS, h
 		}
 	}
-	return s.SubmitWallNS - s.SubmitMonoNS
+	return s.SubmitWallNS - s.SubmitMonoNS, h
 }
 
 // build samples the archive and then indexes it. The overview goes to past when it is exact.

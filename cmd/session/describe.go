@@ -51,6 +51,7 @@ func (n *notes) Line(stream int, l *record.Line) {
 	switch l.Kind {
 	case record.KindHeader:
 		n.footers[stream] = false
+		n.watch.Header(stream, &l.Header)
 		if n.header == nil {
 			h := l.Header
 			h.ContextEdges, h.ChunkEdges, h.ChunkTailEdges = slices.Clone(h.ContextEdges), slices.Clone(h.ChunkEdges), slices.Clone(h.ChunkTailEdges)
@@ -71,7 +72,10 @@ func (n *notes) step(stream int, s *record.Step) {
 	if !o.known {
 		*o = offset{s.SubmitWallNS - s.SubmitMonoNS, true}
 		if a := n.skipped; a != nil {
-			o.ns = a.offsetNS(s)
+			var h *record.Header
+			if o.ns, h = a.opening(s); h != nil {
+				n.watch.Header(stream, h)
+			}
 			n.store.Align(s.EngineID, o.ns)
 			n.recentNS.Store(max(n.recentNS.Load(), s.CompleteMonoNS+o.ns))
 			n.skipped = nil
@@ -152,7 +156,11 @@ func (s *Session) publish() {
 			d.Problems = append(d.Problems, text)
 		}
 	}
-	s.watch.Publish()
+	var nowNS int64
+	if s.options.Kind != KindFinished {
+		nowNS = s.options.Now().UnixNano()
+	}
+	s.watch.Publish(nowNS)
 	s.describe.Store(&p)
 	s.alignLog()
 }

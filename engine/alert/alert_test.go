@@ -46,7 +46,7 @@ func (f *feeder) next(change func(*record.Step)) {
 
 func (f *feeder) warning(t *testing.T, r Rule) *Warning {
 	t.Helper()
-	f.w.Publish()
+	f.w.Publish(0)
 	list := f.w.Warnings()
 	i := slices.IndexFunc(list, func(w Warning) bool { return w.Rule == r })
 	if i < 0 {
@@ -167,6 +167,51 @@ func TestRules(t *testing.T) {
 	}
 }
 
+// TestGraphsOff: a server that was told to run without CUDA graphs misses none; one that captured some does.
+func TestGraphsOff(t *testing.T) {
+	for _, mode := range []string{"NONE", "FULL_AND_PIECEWISE", "PIECEWISE", ""} {
+		f := newFeeder(Default())
+		f.w.Header(0, &record.Header{GraphMode: mode})
+		for range 300 {
+			f.next(func(s *record.Step) {
+				s.Has, s.DecodeBatchSize, s.Graph.Mode = s.Has|record.HasGraph, 4, record.GraphNone
+			})
+		}
+		if got, want := f.warning(t, GraphMisses) != nil, mode != "NONE"; got != want {
+			t.Errorf("cudagraph_mode %q: warned %t, want %t", mode, got, want)
+		}
+	}
+}
+
+// TestIdleEnds: what was judged over a window ends when the server has idled for as long as a window, and stays on record.
+func TestIdleEnds(t *testing.T) {
+	changes := map[Rule]func(*record.Step){
+		GraphMisses: func(s *record.Step) {
+			s.Has, s.DecodeBatchSize, s.Graph.Mode = s.Has|record.HasGraph, 4, record.GraphNone
+		},
+		Padding: func(s *record.Step) {
+			s.Has, s.Graph = s.Has|record.HasGraph, record.Graph{Mode: record.GraphFull, BucketTokens: 8, PaddingTokens: 6}
+		},
+		Thrash: func(s *record.Step) { s.Preemptions = 3 },
+	}
+	for r, change := range changes {
+		f := newFeeder(Default())
+		for range 250 {
+			f.next(change)
+		}
+		for _, tt := range []struct {
+			behindNS int64
+			active   bool
+		}{{0, true}, {WindowNS - ms, true}, {WindowNS, false}, {5 * WindowNS, false}} {
+			f.w.Publish(f.atNS + tt.behindNS)
+			list := f.w.Warnings()
+			if len(list) != 1 || list[0].Rule != r || list[0].Active != tt.active {
+				t.Errorf("%s, %d s behind the last step: %+v, want active %t", r, tt.behindNS/sec, list, tt.active)
+			}
+		}
+	}
+}
+
 // TestOff: a threshold of zero switches its rule off.
 func TestOff(t *testing.T) {
 	f := newFeeder(Thresholds{})
@@ -179,7 +224,7 @@ func TestOff(t *testing.T) {
 			s.CompleteMonoNS += int64(s.StepIndex) * sec
 		})
 	}
-	f.w.Publish()
+	f.w.Publish(0)
 	if got := f.w.Warnings(); len(got) != 0 {
 		t.Errorf("warns: %+v", got)
 	}

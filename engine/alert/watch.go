@@ -29,6 +29,10 @@ type stream struct {
 	lastNS int64 // time of its newest step
 	open   window
 	active [Rules]bool // at its newest step or in its newest whole window
+	shown  [Rules]bool // active as of the last Publish
+
+	graphsOff bool         // its server was told to run without CUDA graphs
+	atNS      [Rules]int64 // of a rule that is judged over a window: its newest step that speaks against the rule
 }
 
 // window collects what is judged over WindowNS.
@@ -51,8 +55,14 @@ func New(t Thresholds) *Watch {
 // Warnings are those found by the last Publish, the active ones first. They must not be changed.
 func (w *Watch) Warnings() []Warning { return *w.shown.Load() }
 
-// Publish makes what was found so far visible to Warnings.
-func (w *Watch) Publish() {
+// Publish makes what was found so far visible to Warnings. What is judged over a window holds no longer once nothing spoke for it for
+// WindowNS before nowNS, ns since 1970: a server that idles has no newer window. With 0 the newest step is now.
+func (w *Watch) Publish(nowNS int64) {
+	for _, s := range w.streams {
+		if now := s.holds(nowNS); now != s.shown {
+			s.shown, w.changed = now, true
+		}
+	}
 	if !w.changed {
 		return
 	}
@@ -61,12 +71,21 @@ func (w *Watch) Publish() {
 	for k, f := range w.found {
 		warning := *f
 		for _, s := range w.streams {
-			warning.Active = warning.Active || s.engine == k.engine && s.active[k.rule]
+			warning.Active = warning.Active || s.engine == k.engine && s.shown[k.rule]
 		}
 		list = append(list, warning)
 	}
 	list = Merge(list)
 	w.shown.Store(&list)
+}
+
+// holds are the rules that are broken at a time.
+func (s *stream) holds(nowNS int64) [Rules]bool {
+	now := s.active
+	for _, r := range []Rule{Thrash, GraphMisses, Padding} {
+		now[r] = now[r] && (nowNS == 0 || nowNS-s.atNS[r] < WindowNS)
+	}
+	return now
 }
 
 func (w *Watch) stream(i int) *stream {
@@ -78,6 +97,12 @@ func (w *Watch) stream(i int) *stream {
 
 // Restart says that the next step of a stream does not continue the one before.
 func (w *Watch) Restart(i int) { w.stream(i).seq.Break() }
+
+// Header tells how the server of a stream was started: one that was told to run without CUDA graphs (cudagraph_mode NONE, as by
+// --enforce-eager) misses none.
+func (w *Watch) Header(i int, h *record.Header) {
+	w.stream(i).graphsOff = h.GraphMode == record.GraphNone.String()
+}
 
 // Bad counts a line that could not be read.
 func (w *Watch) Bad(i int) {
@@ -131,11 +156,18 @@ func (w *Watch) collect(s *stream, step *record.Step, atNS int64) {
 			o.decodes++
 			if step.Graph.Mode == record.GraphNone {
 				o.misses++
+				s.atNS[GraphMisses] = atNS
 			}
 		}
 		o.graphs++
 		o.bucket += step.Graph.BucketTokens
 		o.padding += step.Graph.PaddingTokens
+		if step.Graph.PaddingTokens > 0 {
+			s.atNS[Padding] = atNS
+		}
+	}
+	if step.Preemptions > 0 {
+		s.atNS[Thrash] = atNS
 	}
 	if limit := w.limits.Preemptions; limit > 0 && o.preemptions >= limit && step.Preemptions > 0 {
 		count := step.Preemptions
@@ -153,7 +185,7 @@ func (w *Watch) judge(s *stream) {
 	s.active[Thrash] = o.preemptionsReported
 	s.active[GraphMisses], s.active[Padding] = false, false
 	atNS := min((o.at+1)*WindowNS, s.lastNS)
-	if share := ratio(o.misses, o.decodes); w.limits.GraphMisses > 0 && o.decodes >= leastSteps && share >= w.limits.GraphMisses {
+	if share := ratio(o.misses, o.decodes); !s.graphsOff && w.limits.GraphMisses > 0 && o.decodes >= leastSteps && share >= w.limits.GraphMisses {
 		s.active[GraphMisses] = true
 		w.report(s, GraphMisses, atNS, o.misses, share)
 	}
