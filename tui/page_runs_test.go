@@ -192,7 +192,7 @@ func TestRunsSay(t *testing.T) {
 func TestRunsFilter(t *testing.T) {
 	s := runsScreen(t, &runsSource{r: someRuns()}, 120, 40, Options{})
 	s.keys("/", "t", "p", "4")
-	s.shows("1 runs   enter keeps", "9c1e")
+	s.shows("1 run   enter keeps", "9c1e")
 	s.keys("enter")
 	s.shows(`1 of 6  with "tp4"`, "9c1e")
 	s.keys("/", "x")
