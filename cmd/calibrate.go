@@ -32,7 +32,8 @@ func newCalibrate(env *Env) *cobra.Command {
 		Short: "Learn from profiler windows what a step costs, and say what one would cost",
 		Long: `Reads the profiler windows of runs that are tied to Layer-1 steps and tabulates kernel time by family over what the steps held: decode
 batch, prefill tokens, context lengths, graph mode and bucket. Beside the table stands a model of a few terms, none of them negative. Its
-errors are those on windows that it was not fitted to, each held out as a whole. Times are those of the rank with the most work.
+errors are those on windows that it was not fitted to, each held out as a whole. Times are those of the rank with the most work, without
+its waiting in collectives.
 
 A campaign's folder stands for all of its runs.
 

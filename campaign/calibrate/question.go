@@ -109,7 +109,7 @@ type Answer struct {
 	Inside   bool       `json:"inside"`  // of what was seen: interpolated, not extrapolated
 	Notes    []string   `json:"notes"`   // what was assumed, and what lies outside
 	Families []Estimate `json:"families"`
-	Busy     Estimate   `json:"busy"` // of the rank with the most work
+	Busy     Estimate   `json:"busy"` // of the rank with the most work, without its waiting in collectives
 	Cell     *Row       `json:"cell"` // of the table that the step belongs to: what was measured; null where nothing was
 }
 

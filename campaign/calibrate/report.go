@@ -57,7 +57,7 @@ func learn(ctx context.Context, set *Set) (*Calibration, error) {
 
 func (r Range) with(v float64) Range { return Range{min(r.Min, v), max(r.Max, v)} }
 
-// Report is a calibration as opprof calibrate --json prints it. Times are in nanoseconds, of the rank with the most work.
+// Report is a calibration as opprof calibrate --json prints it. Times are in nanoseconds, of the rank with the most work, without its waiting in collectives.
 type Report struct {
 	Schema  int         `json:"schema"`
 	LeftOut LeftOut     `json:"left_out"`

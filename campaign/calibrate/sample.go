@@ -38,9 +38,10 @@ type Sample struct {
 	Window int // from 0, over all runs
 	Step   int64
 	Composition
-	// FamilyNS are the unions of the families on the rank with the most work, for which the others wait: its collectives hold the least waiting.
+	// FamilyNS are the unions of the families on the rank with the most work, its collectives without the time that it waited in them for a rank
+	// that was launched later.
 	FamilyNS [family.Count]float64
-	BusyNS   float64 // that rank's busy time
+	BusyNS   float64 // that rank's busy time, without that waiting
 	SumNS    float64 // work of all ranks: sums, not unions
 }
 
@@ -146,11 +147,22 @@ func sample(it *join.Iteration) Sample {
 	for f := range family.Count {
 		s.FamilyNS[f] = float64(slowest.Families[f].UnionNS)
 	}
-	s.BusyNS = float64(slowest.Total.UnionNS)
+	waited := waiting(it)
+	s.FamilyNS[family.Collective] -= waited
+	s.BusyNS = float64(slowest.Total.UnionNS) - waited
 	for _, r := range it.Ranks {
 		s.SumNS += float64(r.Total.SumNS)
 	}
 	return s
+}
+
+// waiting is how long the rank with the most work waited in collectives, 0 where that is unknown. Ranks with as much work as each other are
+// told apart by chance, and the one that its host launches first spins for the other.
+func waiting(it *join.Iteration) float64 {
+	if it.Slowest >= len(it.Waits) || it.Waits[it.Slowest] < 0 {
+		return 0
+	}
+	return float64(min(it.Waits[it.Slowest], it.Ranks[it.Slowest].Families[family.Collective].UnionNS))
 }
 
 func composition(s *join.Step) Composition {

@@ -29,6 +29,29 @@ func window(name string, busy ...int64) Named {
 	return Named{name, w}
 }
 
+// Two ranks do the same work; the one with a nanosecond more is launched first and spins for the other, or its waiting is not known.
+func TestWaitingIsNoWork(t *testing.T) {
+	for _, c := range []struct {
+		waits            []int64
+		busy, collective float64
+	}{
+		{[]int64{0, 130}, 14, 3},
+		{[]int64{130, 0}, 144, 133}, // the other's waiting is none of this rank's
+		{[]int64{0, 500}, 11, 0},    // never more than there were collectives
+		{[]int64{-1, -1}, 144, 133},
+		{nil, 144, 133},
+	} {
+		w := window("two", 9, 11)
+		it := &w.Iterations[1]
+		r := it.Ranks[0]
+		r.Families[family.Collective].UnionNS, r.Total.UnionNS = 133, 144
+		it.Ranks, it.Slowest, it.Waits = []*rank.Iteration{{Total: rank.Use{UnionNS: 14, SumNS: 14}}, r}, 1, c.waits
+		if s := sample(it); s.BusyNS != c.busy || s.FamilyNS[family.Collective] != c.collective || s.FamilyNS[family.Attention] != 11 {
+			t.Errorf("%v: busy %v, collectives %v", c.waits, s.BusyNS, s.FamilyNS[family.Collective])
+		}
+	}
+}
+
 func TestWhatTeachesNothingIsLeftOutAndSaid(t *testing.T) {
 	good := window("good", 9, 10, 11)
 	refused := window("refused", 9, 10)

@@ -12,7 +12,7 @@ func CostDefinitions() []Definition {
 		return Definition{Panel: PageCost, Name: name, Unit: unit, Source: source, Text: text}
 	}
 	return []Definition{
-		of("kernels busy", "ms", windows, "How long the device would be busy with a step of the question: the union of all kernels of the rank with the most work, as a model of a few terms a family predicts it. It is no step period: time in which the device waits is not in it."),
+		of("kernels busy", "ms", windows, "How long the device would be busy with a step of the question: the union of all kernels of the rank with the most work, without its waiting in collectives, as a model of a few terms a family predicts it. It is no step period: time in which the device waits is not in it."),
 		of("with 95 %", "ms", held, "Interval that holds a further step of a further window with 95 %, from the errors of held-out windows and the spread of steps within them. It needs three windows, and there is none beyond what was seen."),
 		of("within, OUTSIDE", "", windows, "Within: the question lies between steps that were seen in its graph mode, in decode requests, prefill tokens and context together, and in requests and padded tokens. Outside the model guesses, and the page says in what."),
 		of("seen", "requests, tokens", windows, "Least and most of each quantity among the steps of the graph mode. Context of all is that of all requests together, known to the width of the histogram's bins."),
