@@ -112,7 +112,7 @@ type Family struct {
 	Family string  `json:"family"`
 	StepsA int64   `json:"a_steps"` // of profiler windows
 	StepsB int64   `json:"b_steps"`
-	MeanA  float64 `json:"a_mean_ns"` // on the rank with the most work
+	MeanA  float64 `json:"a_mean_ns"` // on the rank with the most work, without its waiting in collectives
 	MeanB  float64 `json:"b_mean_ns"`
 }
 
@@ -124,7 +124,7 @@ type FamilyRow struct {
 	StepsB   int64   `json:"b_steps"`
 	WindowsA int     `json:"a_windows"`
 	WindowsB int     `json:"b_windows"`
-	EqualA   float64 `json:"a_equal_ns"` // mean of a step at equal composition, on the rank with the most work
+	EqualA   float64 `json:"a_equal_ns"` // mean of a step at equal composition, on the rank with the most work, without its waiting in collectives
 	EqualB   float64 `json:"b_equal_ns"`
 	Change   *Change `json:"change"` // null where one side has no such work; the unit of its interval is the window
 	PartNS   float64 `json:"part_ns"`

@@ -109,6 +109,11 @@ func (c *Comparison) sidesTable() Table {
 		both("  time in them", func(s *Side) string { return unit.Duration(s.Excluded.StalledNS) })
 		t.note("a stall is a step of %s or more that took over %d times the median of its kind", unit.Duration(stallNS), stallFactor)
 	}
+	count("pauses before steps", func(s *Side) int64 { return s.Excluded.Pauses })
+	if c.A.Excluded.Pauses+c.B.Excluded.Pauses > 0 {
+		both("  time in them", func(s *Side) string { return unit.Duration(s.Excluded.PausedNS) })
+		t.note("a pause of %s or more before a step that goes on with requests is in no step's time", unit.Duration(stallNS))
+	}
 	count("left out: after gaps and restarts", func(s *Side) int64 { return s.Excluded.Unknown })
 	count("left out: first steps of a server", func(s *Side) int64 { return s.Excluded.First })
 	count("left out: without tokens", func(s *Side) int64 { return s.Excluded.Empty })
@@ -160,7 +165,7 @@ func (c *Comparison) familiesTable() Table {
 	t := Table{Title: "Kernel time of a step at equal composition, ms", Left: 1,
 		Head:    []string{"family", "kinds", "steps A", "B", "windows A", "B", "mean A", "B", "B against A", "95 % interval", "adds"},
 		Weights: []int{0, 10, 20, 20, 30, 30, 50, 50, 0, 40, 60}}
-	t.note("on the rank with the most work, in the profiler windows; the independent unit is the window, an interval needs %d on each side", windowsLeast)
+	t.note("on the rank with the most work, without its waiting in collectives, in the profiler windows; the independent unit is the window, an interval needs %d on each side", windowsLeast)
 	for i := range c.Families {
 		f := &c.Families[i]
 		value, between := unit.Unknown, unit.Unknown
