@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opprof/engine/control"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor"
 )
@@ -29,7 +30,7 @@ type listedRun struct {
 type runList struct {
 	Schema int64       `json:"schema"`
 	Root   string      `json:"root"`
-	Runs   []listedRun `json:"runs"` // newest id first
+	Runs   []listedRun `json:"runs"` // the run begun last first
 }
 
 func newList(env *Env) *cobra.Command {
@@ -54,7 +55,7 @@ func newList(env *Env) *cobra.Command {
 				if r.TP != nil {
 					tp = strconv.FormatInt(*r.TP, 10)
 				}
-				t.row(r.ID, r.State, tp, strconv.Itoa(r.Windows), time.Unix(0, r.Touched).Format(time.DateTime))
+				t.row(r.ID, control.Word(r.State, r.Reason), tp, strconv.Itoa(r.Windows), time.Unix(0, r.Touched).Format(time.DateTime))
 			}
 			return t.write(env.Stdout)
 		},

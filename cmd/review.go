@@ -19,7 +19,8 @@ func newReview(env *Env) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "review RUN",
 		Short: "Look through a finished run, step by step",
-		Long: `Opens the live page on a run as it is on disk now, with a scrubber over its whole length. ` + screenHelp + `
+		Long: `Opens the live page on a run as it is on disk now, with a scrubber over its whole length. A run whose server still runs is read as of now;
+opprof attach follows it. ` + screenHelp + `
 
 ` + runArgument,
 		Example: `  opprof review RUN
@@ -47,7 +48,7 @@ func openScreen(ctx context.Context, env *Env, o *screenOptions, arg, kind strin
 	if err != nil {
 		return err
 	}
-	s := session.Open(ctx, run, session.Options{Kind: kind, Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
+	s := session.Open(ctx, run, session.Options{Kind: kind, Running: env.running(run.Root), Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits, Beside: runsBeside(run.Root, kind)})
 	defer func() { _ = s.Close() }()
 	return o.show(ctx, env, p, s)
 }

@@ -55,7 +55,7 @@ read beside the screen and kept until a file changes. Those of a long run withou
 	flags := c.Flags()
 	flags.BoolVar(&o.screen.once, "once", false, "print the list instead of opening the screen")
 	flags.BoolVar(&o.screen.json, "json", false, "with --once: print one JSON object")
-	flags.StringVar(&o.sort, "sort", "", "the `column` that runs are sorted by (default the newest id first)")
+	flags.StringVar(&o.sort, "sort", "", "the `column` that runs are sorted by (default the run begun last first)")
 	flags.BoolVar(&o.turned, "reverse", false, "sort from the largest to the smallest")
 	flags.StringVar(&o.filter, "filter", "", "only runs whose id, model, state, campaign or versions hold this `text`")
 	flags.StringVar(&o.columns, "columns", "", "the `columns` that are shown, by comma: "+columnNames())

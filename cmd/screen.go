@@ -116,6 +116,9 @@ func (o *screenOptions) print(ctx context.Context, env *Env, p *preferences, s *
 	if run.Kind == session.KindLive && ended(frame) {
 		run.Kind, frame.Live = session.KindFinished, false
 	}
+	if run.AsOfNS != 0 {
+		run.Kind = session.KindLive
+	}
 	kept, err := s.Notes(ctx)
 	if err != nil {
 		env.note(err)

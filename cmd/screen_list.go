@@ -81,6 +81,12 @@ func heldScreen(ctx context.Context, s *session.Session, run *held) (tui.Control
 // writtenLately is how long after its last write a run without a supervisor still counts as live.
 const writtenLately = time.Minute
 
+// running reports whether the server of a run is known to run: one that opprof has launched or watches now.
+func (e *Env) running(dir string) bool {
+	stand, err := supervisor.Stand(e.homeOf(absolutePath(dir)))
+	return err == nil && (stand.Supervised || stand.Open && stand.Status.Server.PID > 0)
+}
+
 // kindOf is whether a run is followed or read: a supervised one until its journal says that it is over, another one while it is written.
 func (e *Env) kindOf(dir string) string {
 	stand, err := supervisor.Stand(dir)

@@ -82,7 +82,7 @@ func printStatus(w io.Writer, s control.Status, now time.Time) error {
 	}
 	line("run", "%s", s.Run)
 	line("folder", "%s", s.Path)
-	state := s.State
+	state := control.Word(s.State, s.Reason)
 	if s.State == control.Starting {
 		state += ", " + phaseText(s.Phase)
 	}

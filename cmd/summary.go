@@ -92,7 +92,7 @@ func (s *summary) identity() *table {
 		t.rows = append(t.rows, []string{fmt.Sprintf("%-9s", name) + strings.Join(parts, "   ")})
 	}
 	d, run := &s.run, &s.frame.Run.Counts
-	line("run", orDash(d.ID), d.Kind)
+	line("run", orDash(d.ID), d.State(func(ns int64) string { return unit.Date(ns, s.zone) + " " + zoneName(ns, s.zone) }))
 	line("path", d.Path)
 	line("model", orDash(d.Model), orDash(d.Parallel()), orDash(d.GraphMode), "vLLM "+orDash(d.VLLMVersion), patched(d))
 	line("time", unit.Date(run.FirstNS, s.zone)+" to "+unit.Date(run.LastNS, s.zone)+" "+zoneName(run.LastNS, s.zone), lasted(run))

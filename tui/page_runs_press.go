@@ -161,7 +161,7 @@ func (p *runsPage) sort() tea.Cmd {
 		p.view.Sort, p.view.Turned = shown[i].ID, shown[i].Right || shown[i].ID == "date"
 	}
 	p.arrange()
-	return notice("sorted by " + cmp.Or(p.view.Sort, "id, newest first"))
+	return notice("sorted by " + cmp.Or(p.view.Sort, "beginning, newest first"))
 }
 
 // click selects a run; a click on the one that is selected opens it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"opprof/engine/control"
 	"opprof/engine/unit"
 )
 
@@ -85,7 +86,7 @@ func state(e *Entry) string {
 	if e.Pending {
 		return "reading"
 	}
-	return e.State
+	return control.Word(e.State, e.Reason)
 }
 
 func date(ns *int64, zone *time.Location) string {
@@ -105,7 +106,7 @@ func knownBytes(e *Entry) *int64 {
 // View is a choice of columns, rows and their order.
 type View struct {
 	Columns []string // ids; nil is the usual ones
-	Sort    string   // id of a column; "" is the newest id first
+	Sort    string   // id of a column; "" is the run begun last first
 	Turned  bool     // from the largest to the smallest
 	Filter  string   // runs whose id, model, state, campaign or versions hold this text
 }

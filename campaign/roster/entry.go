@@ -14,7 +14,7 @@ const (
 type Roster struct {
 	Schema  int     `json:"schema"`
 	Root    string  `json:"root"`
-	Runs    []Entry `json:"runs"`    // newest id first
+	Runs    []Entry `json:"runs"`    // the run begun last first
 	Read    int     `json:"read"`    // runs whose figures are known
 	Problem string  `json:"problem"` // why the folder could not be listed; "" when it could
 	Version uint64  `json:"-"`

@@ -136,7 +136,7 @@ func (s *Session) publish() {
 		s.store.Name(i, p.statuses[i].Path)
 	}
 	d := &p.Description
-	d.Kind = s.options.Kind
+	d.Kind, d.AsOfNS = s.options.Kind, s.asOfNS
 	if s.options.Kind != KindFinished {
 		d.Traces = s.traces()
 	}
@@ -216,7 +216,7 @@ func (s *Session) problems(st *rundir.Stream, footer bool) []string {
 	if st.Gone {
 		out = append(out, st.Path+": the file was deleted; what was read stays")
 	}
-	if !finished || st.Lines == 0 {
+	if !finished || s.asOfNS != 0 || st.Lines == 0 {
 		return out
 	}
 	if st.TornTail {

@@ -27,6 +27,7 @@ const (
 // Options of a Session. The zero value opens a finished run.
 type Options struct {
 	Kind     string            // KindFinished reads what is there once; the other kinds follow the files as they grow. "" is KindFinished
+	Running  bool              // the server of a run that is read once still writes
 	Now      func() time.Time  // wall clock; nil is time.Now
 	Poll     time.Duration     // between two looks at the files; 0 is the tailer's own
 	Ticks    <-chan time.Time  // replaces the ticker of Poll
@@ -52,6 +53,7 @@ type Session struct {
 	watch   *alert.Watch
 	old     oldWarnings // of the archives
 	disk    *diskWatch  // used by the reading goroutine
+	asOfNS  int64       // when a run that still ran was opened; 0 for others
 	past    past
 	log     *serverlog.Log
 	windows *catalog.Catalog
@@ -86,6 +88,9 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 		o.wholeBytes, o.recentBytes = wholeBytes, recentBytes
 	}
 	s := &Session{run: run, options: o, store: store.New(store.Options{}), read: make(chan struct{}), looked: make(chan struct{}), ended: make(chan struct{})}
+	if o.Running && o.Kind == KindFinished {
+		s.asOfNS = o.Now().UnixNano()
+	}
 	s.limits = alert.Default()
 	if o.Limits != nil {
 		s.limits = *o.Limits

@@ -2,7 +2,10 @@
 // holds the types of that conversation and the client; it starts and owns nothing.
 package control
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // API is the version of this conversation. A client refuses a supervisor of another version with a sentence, not with a guess.
 const API = 1
@@ -20,6 +23,17 @@ const (
 	// Unwatched is the state of somebody else's server that nobody watches: how it stands is not known.
 	Unwatched = "unwatched"
 )
+
+// Stopped is the word for a Dead server that was told to go.
+const Stopped = "stopped"
+
+// Word is a server's state as people read it: gone by an order, which its reason begins with, is Stopped, and only a death is Dead.
+func Word(state, reason string) string {
+	if state == Dead && strings.HasPrefix(reason, Stopped) {
+		return Stopped
+	}
+	return state
+}
 
 // Status is what GET /v1/status answers and what `opprof status --json` prints.
 type Status struct {

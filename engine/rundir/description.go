@@ -17,6 +17,7 @@ type Description struct {
 	ExpertParallel bool     `json:"expert_parallel"`
 	GraphMode      string   `json:"cudagraph_mode"`
 	PrefixCaching  *bool    `json:"prefix_caching"`
+	AsOfNS         int64    `json:"as_of_ns"` // when the files of a run whose server still ran were read once, ns since 1970; 0 for all others
 	FirstNS        int64    `json:"first_ns"` // completion of the first step, ns since 1970; 0 before one
 	LastNS         int64    `json:"last_ns"`
 	Streams        []Stream `json:"streams"`
@@ -24,6 +25,14 @@ type Description struct {
 	ServerLog      string   `json:"server_log"`
 	Unlisted       string   `json:"unlisted"` // why the streams' folder could not be listed, as when it was deleted; "" when it could
 	Problems       []string `json:"problems"` // what could not be read or is missing, in sentences
+}
+
+// State says what the kind means for whoever reads: a run that was read once while its server ran is not finished. moment writes a time.
+func (d *Description) State(moment func(ns int64) string) string {
+	if d.AsOfNS == 0 {
+		return d.Kind
+	}
+	return "running, as of " + moment(d.AsOfNS)
 }
 
 // Parallel names the parallel sizes: TP always, the others where they are more than one; "" when TP is unknown.

@@ -1,6 +1,7 @@
 package rundir
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -163,6 +164,32 @@ func TestDescribe(t *testing.T) {
 		d.PrefixCaching == nil || *d.PrefixCaching || len(d.Streams) != 1 || d.Streams[0].Bytes != int64(len(stream)) ||
 		!reflect.DeepEqual(d.Traces, []string{"kineto/r.pt.trace.json"}) || len(d.Problems) != 0 {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A run that began last stands first, whatever the names; the journal's word goes before the streams'.
+func TestListOrdersByBeginning(t *testing.T) {
+	root := tree(t, map[string]string{
+		"tp1-eager/layer1/dp0.jsonl": `{"kind":"header","start_wall_ns":200}` + "\n" + `{"kind":"step"}` + "\n",
+		"tp1-eager/layer1/dp1.jsonl": `{"kind":"header","start_wall_ns":190}` + "\n",
+		"20260101-a/journal.jsonl":   `{"seq":1,"wall_ns":300}` + "\n" + `{"seq":2,"wall_ns":900}` + "\n",
+		"20260101-a/layer1/x.jsonl":  `{"start_wall_ns":1}` + "\n",
+		"zz-broken/journal.jsonl":    `{"seq":1,"wall_ns":` + "\n",
+		"zz-torn/layer1/x.jsonl":     `{"start_wall_ns":999`,
+		"zy/layer1/":                 "",
+		"camp/campaign.toml":         "", "camp/journal.jsonl": `{"seq":1,"wall_ns":5000}` + "\n",
+		"camp/runs/later/journal.jsonl": `{"seq":1,"wall_ns":250}` + "\n",
+	})
+	runs, err := List(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range runs {
+		got = append(got, fmt.Sprintf("%s %d", r.ID, r.BeganNS))
+	}
+	if want := "20260101-a 300, later 250, tp1-eager 190, zz-torn 0, zz-broken 0, zy 0"; strings.Join(got, ", ") != want {
+		t.Errorf("got %q, want %q", strings.Join(got, ", "), want)
 	}
 }
 

@@ -208,6 +208,9 @@ func stepState(g *chart.Grid, s Status) []piece {
 		attr |= theme.Reverse
 	}
 	spans := []chart.Span{{S: state, Role: role, Attr: attr}}
+	if s.Run.AsOfNS != 0 {
+		spans = append(spans, chart.Span{S: ", still running", Role: theme.RoleDim})
+	}
 	if s.Past {
 		spans = append([]chart.Span{{S: "newest step: ", Role: theme.RoleDim}}, spans...)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"opprof/campaign/roster"
+	"opprof/engine/control"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/theme"
@@ -18,7 +19,7 @@ func RunStateRole(e *roster.Entry) theme.Role {
 		return theme.RoleDim
 	case e.Live:
 		return theme.RoleGood
-	case e.State == roster.Broken:
+	case e.State == roster.Broken, control.Word(e.State, e.Reason) == control.Dead:
 		return theme.RoleBad
 	case e.State == roster.CutOff, len(e.Problems) > 0:
 		return theme.RoleWarn
@@ -32,7 +33,7 @@ func runStateMark(gl *theme.Glyphs, e *roster.Entry) rune {
 		return gl.Ring
 	case e.Live:
 		return gl.Dot
-	case e.State == roster.Broken:
+	case e.State == roster.Broken, control.Word(e.State, e.Reason) == control.Dead:
 		return gl.Cross
 	case e.State == roster.CutOff, len(e.Problems) > 0:
 		return gl.Triangle

@@ -27,7 +27,7 @@ type Server struct {
 
 // RunRows tell what was run: the manifest, the engines as their records describe them, what the recorder cost, and the configuration.
 func RunRows(s *Server) []Row {
-	rows := append(SupervisedRows(s.Server), Row{Heading: "run"}, Row{Name: "id", Value: s.Run.ID}, Row{Name: "path", Value: s.Run.Path}, Row{Name: "kind", Value: s.Run.Kind})
+	rows := append(SupervisedRows(s.Server), Row{Heading: "run"}, Row{Name: "id", Value: s.Run.ID}, Row{Name: "path", Value: s.Run.Path}, Row{Name: "kind", Value: s.Run.State(func(ns int64) string { return unit.Date(ns, s.Zone) })})
 	if s.Contents != nil && s.Contents.Manifest != nil {
 		rows = append(rows, manifestRows(s.Contents.Manifest)...)
 	} else if s.Contents != nil {

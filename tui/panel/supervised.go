@@ -49,12 +49,12 @@ func (s *Supervised) Text() string {
 	case control.Stalled, control.Stopping:
 		return s.State + s.since(" for ")
 	}
-	return s.State
+	return control.Word(s.State, s.Reason)
 }
 
 // Clean reports whether a server that is gone was told to go.
 func (s *Supervised) Clean() bool {
-	return s.State == control.Dead && strings.HasPrefix(s.Reason, "stopped")
+	return control.Word(s.State, s.Reason) == control.Stopped
 }
 
 // since is how long the state has lasted, behind a word; "" when that is not known.

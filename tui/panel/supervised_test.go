@@ -57,7 +57,7 @@ func TestServerText(t *testing.T) {
 		{control.Status{State: control.Stalled, SinceNS: 5_000_000_000}, "stalled for 5.00 s", false},
 		{control.Status{State: control.Stopping, SinceNS: 20_000_000_000}, "stopping", false},
 		{control.Status{State: control.Idle, SinceNS: 5_000_000_000}, "idle", false},
-		{control.Status{State: control.Dead, Reason: "stopped: ordered by a client"}, "dead", true},
+		{control.Status{State: control.Dead, Reason: "stopped: ordered by a client"}, "stopped", true},
 		{control.Status{State: control.Dead, Reason: "the server ended with code 1"}, "dead", false},
 	} {
 		s := Supervised{Status: tt.status, NowNS: 10_000_000_000}
