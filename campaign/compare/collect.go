@@ -128,6 +128,10 @@ func (c *collector) step(t *track, s *record.Step) {
 	default:
 		t.pending = pending{true, keyOf(s), at.TimeNS, at.PeriodNS, tokens}
 		t.pending.key.Beside = t.before
+		if at.PauseNS >= stallNS && !t.window.disturbs(s, at.PeriodNS+at.PauseNS) {
+			e.Pauses++
+			e.PausedNS += at.PauseNS
+		}
 	}
 	switch t.before = 0; {
 	case tokens <= 0:

@@ -37,6 +37,8 @@ type Excluded struct {
 	Perturbed int64 `json:"perturbed_steps"`      // a profiler window was open, or its traces were being written
 	Stalls    int64 `json:"stalled_steps"`        // 0.5 s or more, and over 10 times the median of their kind
 	StalledNS int64 `json:"stalled_ns"`           // time in them
+	Pauses    int64 `json:"pauses"`               // of 0.5 s or more before compared steps, while requests that these go on with were there: in no period
+	PausedNS  int64 `json:"paused_ns"`            // time in them
 	Crowded   int64 `json:"crowded_steps"`        // of kinds beyond the number that is kept
 	BadLines  int64 `json:"bad_lines"`
 	Torn      int64 `json:"torn_tails"` // last lines that are cut off

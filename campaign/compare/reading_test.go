@@ -234,6 +234,42 @@ func TestPartsAndEngines(t *testing.T) {
 	}
 }
 
+// A pause in which requests were there is told, with its time, and is in no step: not one that a window's export made, nor one of an idle server.
+func TestPausesBetweenSteps(t *testing.T) {
+	const held = 26_000_000_000
+	w := newWritten("dp0-pid1")
+	pause := func(edit func(*record.Step)) {
+		w.nowNS += held
+		w.step(10_000_000, func(s *record.Step) {
+			s.SubmitMonoNS, s.SubmitWallNS = s.CompleteMonoNS-10_000_000, startWallNS+s.CompleteMonoNS-10_000_000
+			if edit != nil {
+				edit(s)
+			}
+		})
+	}
+	w.header()
+	w.steps(40)
+	pause(nil)
+	w.steps(10)
+	pause(func(s *record.Step) { // nothing but new requests
+		s.DecodeBatchSize, s.DecodeTokens, s.PrefillRequests, s.PrefillTokens, s.Chunks.Unsplit, s.Chunks.Tokens = 0, 0, 4, 4, 4, 4
+	})
+	w.steps(10)
+	w.profile(record.ActionStart, 0)
+	w.steps(5)
+	w.profile(record.ActionStop, held)
+	pause(nil)
+	w.steps(10)
+	r := read(t, run(t, map[string][]byte{"opprof-v1-dp0-pid1-1.jsonl": w.Bytes()}), "")
+	if e := &r.excluded; e.Pauses != 1 || e.PausedNS != held || e.Stalls != 0 {
+		t.Errorf("%+v", e)
+	}
+	c := Compare(r, r)
+	if text := strings.Join(c.remarks(), "\n"); !strings.Contains(text, "1 with 26.0 s of A, 1 with 26.0 s of B") {
+		t.Error(text)
+	}
+}
+
 func TestServersThatDiffer(t *testing.T) {
 	a, b := reading("a", nil), reading("b", nil)
 	a.headers = []*record.Header{{Model: "m", TensorParallel: 1, GraphMode: "FULL", VLLMVersion: "0.24.0"}}

@@ -92,6 +92,9 @@ func (c *Comparison) remarks() []string {
 	if c.A.Excluded.stalled(c.A.TotalNS) || c.B.Excluded.stalled(c.B.TotalNS) {
 		out = append(out, "stalls are left out: "+c.A.Excluded.stalls()+" of A, "+c.B.Excluded.stalls()+" of B")
 	}
+	if c.A.Excluded.paused(c.A.TotalNS) || c.B.Excluded.paused(c.B.TotalNS) {
+		out = append(out, "pauses between steps are in neither: "+c.A.Excluded.pauses()+" of A, "+c.B.Excluded.pauses()+" of B")
+	}
 	for _, s := range []struct {
 		name string
 		side *Side
@@ -106,12 +109,19 @@ func (c *Comparison) remarks() []string {
 	return out
 }
 
-func (e *Excluded) stalls() string {
-	if e.Stalls == 0 {
+func (e *Excluded) stalls() string { return many(e.Stalls, e.StalledNS) }
+
+func (e *Excluded) pauses() string { return many(e.Pauses, e.PausedNS) }
+
+func many(n, ns int64) string {
+	if n == 0 {
 		return "none"
 	}
-	return unit.Count(e.Stalls) + " with " + unit.Duration(e.StalledNS)
+	return unit.Count(n) + " with " + unit.Duration(ns)
 }
 
 // stalled reports whether stalls take more than a hundredth of the time.
 func (e *Excluded) stalled(totalNS int64) bool { return e.StalledNS > totalNS/100 }
+
+// paused reports the same of the pauses between steps.
+func (e *Excluded) paused(totalNS int64) bool { return e.PausedNS > totalNS/100 }

@@ -28,7 +28,7 @@ func (r *Report) period() page.Table {
 	t := quantities([2]string{"step period p50, ms", unit.Known(q.P50NS, unit.DurationMS)}, [2]string{"step period p95, ms", unit.Known(q.P95NS, unit.DurationMS)},
 		[2]string{"step period p99, ms", unit.Known(q.P99NS, unit.DurationMS)}, [2]string{"step period max, ms", unit.Known(q.MaxNS, unit.DurationMS)},
 		[2]string{"step period mean, ms", meanMS(c.PeriodSumNS, q.N)}, [2]string{"steps with a known period", unit.Count(q.N)},
-		[2]string{"steps with an unknown one", unit.Count(q.Unknown)}, [2]string{"stalls, periods >= " + unit.Duration(store.StallNS), unit.Count(c.Stalls)})
+		[2]string{"steps with an unknown one", unit.Count(q.Unknown)}, [2]string{"stalls, periods or pauses >= " + unit.Duration(store.StallNS), unit.Count(c.Stalls)})
 	t.Note = "Percentiles are exact, by nearest rank."
 	if !q.Exact {
 		t.Note = fmt.Sprintf("Percentiles are from a sketch with an error of at most %.1f %%.", q.ErrorPct)

@@ -109,6 +109,23 @@ func TestRules(t *testing.T) {
 				}
 			}
 		}, 1, 6, 6, false, "550 ms"},
+		{"requests that no step was made for", Stall, 8, func(i int) func(*record.Step) {
+			return func(s *record.Step) {
+				if i == 5 {
+					s.DecodeBatchSize = 3
+				}
+				if i >= 5 {
+					s.SubmitMonoNS, s.CompleteMonoNS = s.SubmitMonoNS+26_000*ms, s.CompleteMonoNS+26_000*ms
+				}
+			}
+		}, 1, 6, 6, false, "26.1 s"},
+		{"nothing to do", Stall, 8, func(i int) func(*record.Step) {
+			return func(s *record.Step) {
+				if i >= 5 {
+					s.DecodeBatchSize, s.SubmitMonoNS, s.CompleteMonoNS = 0, s.SubmitMonoNS+26_000*ms, s.CompleteMonoNS+26_000*ms
+				}
+			}
+		}, 0, 0, 0, false, ""},
 		{"nine preemptions", Thrash, 90, func(i int) func(*record.Step) {
 			return func(s *record.Step) {
 				if i < 9 {
@@ -305,6 +322,19 @@ func TestColumns(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %+v\nwant %+v", got, want)
+	}
+}
+
+// Pauses between steps are in no period: of a column only their number is known, and only where the limit is not above theirs.
+func TestPausesOfColumns(t *testing.T) {
+	short := 20 * ms
+	f := &store.Frame{BucketNS: 60 * sec, Columns: []store.Column{{StartNS: t0, Counts: store.Counts{Steps: 9, FirstNS: t0, LastNS: t0 + sec, Stalls: 2}}}}
+	f.Columns[0].Period.MaxNS = &short
+	for _, tt := range []struct{ limitNS, want int64 }{{0, 0}, {store.StallNS / 2, 2}, {store.StallNS, 2}, {store.StallNS + 1, 0}} {
+		got := Columns(f, Thresholds{StallNS: tt.limitNS})
+		if (len(got) > 0) != (tt.want > 0) || tt.want > 0 && (got[0].Count != tt.want || got[0].Text() != "no step completed for 500 ms or more") {
+			t.Errorf("limit %d: %+v", tt.limitNS, got)
+		}
 	}
 }
 

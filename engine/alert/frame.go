@@ -28,8 +28,12 @@ func Columns(f *store.Frame, t Thresholds) []Warning {
 		}
 		note(Dropped, c, n.Dropped, 0)
 		note(Gaps, c, n.Gaps, 0)
-		if p := c.Period.MaxNS; t.StallNS > 0 && p != nil && *p >= t.StallNS {
+		switch p := c.Period.MaxNS; {
+		case t.StallNS <= 0:
+		case p != nil && *p >= t.StallNS:
 			note(Stall, c, max(1, n.Stalls), float64(*p))
+		case t.StallNS <= store.StallNS: // of pauses between steps, which are in no period, only the number is kept
+			note(Stall, c, n.Stalls, 0)
 		}
 		if t.KVUsage > 0 && n.KVUsageMax >= t.KVUsage {
 			note(KVFull, c, 1, n.KVUsageMax)

@@ -7,7 +7,7 @@ type Rule uint8
 
 // Rules, the most urgent first.
 const (
-	Stall       Rule = iota // a step period of StallNS or more, or none completed for so long while requests wait
+	Stall       Rule = iota // a step period of StallNS or more, a pause as long before a step that goes on with requests, or none completed for so long while requests wait
 	Blocked                 // no request runs while deferred ones exist: what they wait for does not come
 	Dropped                 // the server's recorder lost records
 	KVFull                  // the KV cache is nearly full
@@ -46,7 +46,7 @@ const leastSteps = 50
 // Thresholds say when a condition becomes a warning. A value of 0 switches its rule off; the other rules have no threshold: once is
 // enough.
 type Thresholds struct {
-	StallNS     int64   // step period
+	StallNS     int64   // step period, or pause before a step
 	KVUsage     float64 // share of KV blocks in use, (0,1]
 	Preemptions int64   // within WindowNS
 	GraphMisses float64 // share of a window's decode-only steps that ran without a CUDA graph, (0,1]

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"opprof/engine/store"
 	"opprof/engine/unit"
 )
 
@@ -24,6 +25,9 @@ type Warning struct {
 func (w Warning) Text() string {
 	switch w.Rule {
 	case Stall:
+		if w.Worst == 0 {
+			return "no step completed for " + unit.Duration(store.StallNS) + " or more"
+		}
 		return "no step completed for up to " + unit.Duration(int64(w.Worst))
 	case Blocked:
 		return fmt.Sprintf("no request runs although up to %.0f are deferred: what they wait for does not come", w.Worst)

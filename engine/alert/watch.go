@@ -126,8 +126,8 @@ func (w *Watch) Step(i int, step *record.Step, atNS int64) {
 	if p.Missing || p.Backward {
 		note(Gaps, 1, 0)
 	}
-	if limit := w.limits.StallNS; limit > 0 && p.PeriodNS >= limit {
-		note(Stall, 1, float64(p.PeriodNS))
+	if held := max(p.PeriodNS, p.PauseNS); w.limits.StallNS > 0 && held >= w.limits.StallNS {
+		note(Stall, 1, float64(held))
 	}
 	if limit := w.limits.KVUsage; limit > 0 && step.KV.Usage >= limit {
 		note(KVFull, 1, step.KV.Usage)

@@ -204,8 +204,7 @@ func eventTests(ev store.Event) (may func(*Block) bool, is func(*record.Step, st
 				return s.Has&record.HasGraph != 0 && s.Graph.Mode == record.GraphNone
 			}
 	case store.EventStall:
-		return func(b *Block) bool { return b.Zones[PeriodNS].Meets(store.StallNS, math.MaxInt64) },
-			func(_ *record.Step, p store.Place) bool { return p.PeriodNS >= store.StallNS }
+		return func(b *Block) bool { return b.Stalls > 0 }, func(_ *record.Step, p store.Place) bool { return p.Stalls() }
 	case store.EventGap:
 		return func(b *Block) bool { return b.Gaps > 0 }, func(_ *record.Step, p store.Place) bool { return p.Gap }
 	}

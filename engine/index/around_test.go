@@ -106,7 +106,7 @@ func (o *oracle) events(s *placed) (list []store.Event) {
 	for ev, is := range map[store.Event]bool{
 		store.EventPreemption: s.Preemptions > 0,
 		store.EventGraphMiss:  s.Known(record.HasGraph) && s.Graph.Mode == record.GraphNone,
-		store.EventStall:      s.at.PeriodNS >= store.StallNS,
+		store.EventStall:      s.at.PeriodNS >= store.StallNS || s.at.PauseNS >= store.StallNS,
 		store.EventGap:        s.at.Gap,
 		store.EventWindow: slices.ContainsFunc(o.profiles, func(p record.Profile) bool {
 			return p.Action == record.ActionStart && p.AfterStep+1 == s.StepIndex

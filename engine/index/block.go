@@ -62,6 +62,7 @@ type Block struct {
 	LastNS    int64 // latest one
 	Graphs    uint8 // bit 1<<mode for each record.GraphMode that occurs
 	Gaps      int64 // steps with lost steps or a restart before them
+	Stalls    int64 // steps with a long period, or a long pause before them
 	Zones     [Fields]Zone
 	Before    store.Sequence // of its engine, in front of its first step
 }
@@ -91,6 +92,9 @@ func (b *Block) add(s *record.Step, p store.Place) {
 	}
 	if p.Gap {
 		b.Gaps++
+	}
+	if p.Stalls() {
+		b.Stalls++
 	}
 	mode := record.GraphUnknown
 	if s.Has&record.HasGraph != 0 {

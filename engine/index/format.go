@@ -21,7 +21,7 @@ import (
 // Every section has a checksum, frames have their own, and the header holds the length of the whole file.
 const (
 	formatMagic   = "OPPROFIX"
-	formatVersion = 1
+	formatVersion = 2 // 1 counted no pauses between steps
 	frameRollups  = 256
 	fileMax       = 1 << 31 // bytes; a day at full speed takes some 20 MB
 	blocksMax     = 1 << 24
@@ -134,7 +134,7 @@ func (x *Index) frames() (lists []byte, frames [Levels][][]byte, err error) {
 // visit calls f on every number of a block, in the order of the file.
 func (b *Block) visit(f func(*int64)) {
 	for _, n := range []*int64{
-		&b.Offset, &b.End, &b.FirstLine, &b.Steps, &b.Unplaced, &b.MinStep, &b.MaxStep, &b.FirstNS, &b.LastNS, &b.Gaps,
+		&b.Offset, &b.End, &b.FirstLine, &b.Steps, &b.Unplaced, &b.MinStep, &b.MaxStep, &b.FirstNS, &b.LastNS, &b.Gaps, &b.Stalls,
 		&b.Before.OffsetNS, &b.Before.SkewNS, &b.Before.LastStep, &b.Before.LastSubmitNS, &b.Before.LastCompleteNS,
 	} {
 		f(n)

@@ -131,7 +131,7 @@ func (b *block) step(i int, into *record.Step) {
 }
 
 func (b *block) place(i int) Place {
-	return Place{TimeNS: b.times[i], PeriodNS: b.periods[i], Gap: b.steps[i].marks&markGap != 0}
+	return Place{TimeNS: b.times[i], PeriodNS: b.periods[i], PauseNS: b.steps[i].pauseNS, Gap: b.steps[i].marks&markGap != 0}
 }
 
 func (b *block) firstNS() int64 { return b.times[0] }

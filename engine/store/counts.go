@@ -13,11 +13,15 @@ const UnknownNS = -1
 type Place struct {
 	TimeNS   int64 // completion, ns since 1970
 	PeriodNS int64 // UnknownNS when not known
+	PauseNS  int64 // from the completion of the step before to the submission, while requests that the step goes on with were there; 0 when unknown
 	Gap      bool  // steps are missing before it, or the server restarted
 	Missing  bool  // step_index jumped by more than the drops explain
 	Backward bool  // step_index went back
 	OffAxis  bool  // its clock reads before 1970 or after 2116: TimeNS means nothing
 }
+
+// Stalls reports whether the step held its requests up: its period, or the pause before it, is of at least StallNS. A pause is in no period.
+func (p Place) Stalls() bool { return p.PeriodNS >= StallNS || p.PauseNS >= StallNS }
 
 // Add counts one step.
 func (c *Counts) Add(s *record.Step, p Place) {
@@ -31,9 +35,9 @@ func (c *Counts) Add(s *record.Step, p Place) {
 	}
 	if p.PeriodNS > 0 {
 		c.PeriodSumNS += p.PeriodNS
-		if p.PeriodNS >= StallNS {
-			c.Stalls++
-		}
+	}
+	if p.Stalls() {
+		c.Stalls++
 	}
 	if p.Gap {
 		c.Gaps++

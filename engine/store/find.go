@@ -8,7 +8,7 @@ type Event uint8
 const (
 	EventPreemption Event = iota
 	EventGraphMiss        // a step in mode NONE
-	EventStall            // a step period of at least StallNS
+	EventStall            // a step period, or a pause before a step, of at least StallNS
 	EventWindow           // a profiler window's first step
 	EventGap              // lost steps or a restart
 )

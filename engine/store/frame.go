@@ -173,7 +173,7 @@ type Counts struct {
 
 	Dropped int64 `json:"dropped"`
 	Gaps    int64 `json:"gaps"`   // steps before which steps are missing or the server restarted
-	Stalls  int64 `json:"stalls"` // periods of at least StallNS
+	Stalls  int64 `json:"stalls"` // steps with a period of at least StallNS, or that long a pause before them while requests that they go on with were there
 }
 
 // GraphSteps counts steps by the mode that they ran in. In JSON it is an object by the modes' names.
@@ -204,6 +204,6 @@ const (
 	RateSpanNS = 5_000_000_000
 	// StalledAfterNS is how long no step may complete, while requests exist, before the state is stalled.
 	StalledAfterNS = 2_000_000_000
-	// StallNS is the step period from which a step counts as a stall.
+	// StallNS is the step period, or the pause before a step, from which a step counts as a stall.
 	StallNS = 500_000_000
 )

@@ -20,6 +20,7 @@ type placed struct {
 	step     record.Step
 	timeNS   int64
 	periodNS int64
+	pauseNS  int64
 }
 
 // genRun draws the steps of some engines, with their own clocks, gaps, idle times and late lines, as they reach the store.
@@ -41,14 +42,18 @@ func genRun(t *rapid.T, s *Store) []placed {
 			st.SubmitMonoNS = done - rapid.Int64Range(0, 5e6).Draw(t, "ahead") + rapid.SampledFrom([]int64{0, 0, 0, 0, 0, 2e9}).Draw(t, "idle")
 			st.CompleteMonoNS = max(done, st.SubmitMonoNS) + rapid.Int64Range(0, 1<<rapid.IntRange(10, 30).Draw(t, "bits")).Draw(t, "took")
 			st.SubmitWallNS = st.SubmitMonoNS + offset
-			period := int64(-1)
+			period, pause := int64(-1), int64(0)
 			if last != nil && st.StepIndex == last.StepIndex+1 && st.DroppedBefore == 0 {
 				period = st.CompleteMonoNS - max(last.CompleteMonoNS, st.SubmitMonoNS)
+				if was := st.SubmitMonoNS - last.CompleteMonoNS; was > 0 && (st.DecodeBatchSize > 0 || st.Chunks.Middle+st.Chunks.Final > 0 ||
+					st.Has&record.HasResumed != 0 && st.ResumedRequests > 0) {
+					pause = was
+				}
 			}
 			s.Line(e, &l)
 			kept := l.Step
 			last, done = &kept, st.CompleteMonoNS
-			all = append(all, placed{id, kept, st.CompleteMonoNS + offset, period})
+			all = append(all, placed{id, kept, st.CompleteMonoNS + offset, period, pause})
 		}
 	}
 	return all
@@ -97,9 +102,9 @@ func check(t *rapid.T, what string, got *Summary, steps []placed) {
 		}
 		if p.periodNS >= 0 {
 			periods = append(periods, p.periodNS)
-			if p.periodNS >= StallNS {
-				want.Stalls++
-			}
+		}
+		if p.periodNS >= StallNS || p.pauseNS >= StallNS {
+			want.Stalls++
 		}
 	}
 	c := got.Counts

@@ -18,7 +18,7 @@ const (
 // packed is a step in the ring, without its time and period, which the block keeps in their own arrays. Numbers that do not fit are
 // never cut: such a step is kept whole beside the block.
 type packed struct {
-	submitWallNS, submitMonoNS, completeMonoNS, stepIndex int64
+	submitWallNS, submitMonoNS, completeMonoNS, stepIndex, pauseNS int64
 
 	usage                                                                float64
 	prefillTokens, decodeTokens, recomputeTokens                         uint32
@@ -92,7 +92,7 @@ func (p *packed) pack(s *record.Step, at Place) bool {
 		p.tail[i] = f.u16(n)
 	}
 	p.has, p.mode = s.Has, s.Graph.Mode
-	p.marks = marksOf(s, at)
+	p.pauseNS, p.marks = at.PauseNS, marksOf(s, at)
 	if !f.ok() {
 		p.marks |= markWide
 		return false
@@ -117,7 +117,7 @@ func marksOf(s *record.Step, at Place) marks {
 	if graphMode(s) == record.GraphNone {
 		m |= markMiss
 	}
-	if at.PeriodNS >= StallNS {
+	if at.Stalls() {
 		m |= markStall
 	}
 	return m

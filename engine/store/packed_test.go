@@ -74,7 +74,7 @@ func TestPackingLosesNothing(t *testing.T) {
 		var at []Place
 		for range rapid.IntRange(1, 20).Draw(t, "steps") {
 			s := anyStep(t)
-			p := Place{TimeNS: rapid.Int64Range(0, 50).Draw(t, "time"), PeriodNS: rapid.Int64Range(-1, 1e9).Draw(t, "period"), Gap: rapid.Bool().Draw(t, "gap")}
+			p := Place{TimeNS: rapid.Int64Range(0, 50).Draw(t, "time"), PeriodNS: rapid.Int64Range(-1, 1e9).Draw(t, "period"), PauseNS: rapid.SampledFrom([]int64{0, 0, 1, StallNS, 1 << 40}).Draw(t, "pause"), Gap: rapid.Bool().Draw(t, "gap")}
 			b.add(&s, p)
 			want, at = append(want, s), append(at, p)
 		}

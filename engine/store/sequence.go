@@ -43,7 +43,9 @@ func (q *Sequence) Next(s *record.Step) Place {
 		q.OffsetNS, q.Aligned = s.SubmitWallNS-s.SubmitMonoNS, true
 	}
 	if q.Started && !p.Gap {
-		p.PeriodNS = period(q.LastCompleteNS, s)
+		if p.PeriodNS = period(q.LastCompleteNS, s); p.PeriodNS != UnknownNS && goesOn(s) {
+			p.PauseNS = max(0, s.SubmitMonoNS-q.LastCompleteNS)
+		}
 	}
 	p.TimeNS = s.CompleteMonoNS + q.OffsetNS
 	p.OffAxis = p.TimeNS < 0 || p.TimeNS > lastAxisNS
@@ -60,6 +62,12 @@ func (q *Sequence) Join(first *record.Step) Sequence {
 		return Sequence{Aligned: true, OffsetNS: q.OffsetNS}
 	}
 	return *q
+}
+
+// goesOn reports whether the step works on requests that the engine worked on before: decodes, further chunks of a prompt, and requests that come
+// back after a preemption. First and unsplit chunks are of requests that may have come just now: nothing tells whether the engine had work.
+func goesOn(s *record.Step) bool {
+	return s.DecodeBatchSize > 0 || s.Chunks.Middle > 0 || s.Chunks.Final > 0 || s.Known(record.HasResumed) && s.ResumedRequests > 0
 }
 
 // period is unknown where the clocks contradict each other.

@@ -7,7 +7,7 @@ const (
 	SilenceNone    Silence = ""
 	SilenceOutside Silence = "outside" // before the first step of the run, or after the newest one
 	SilenceIdle    Silence = "idle"    // the last step left nothing to do
-	SilenceStep    Silence = "step"    // a step went on, or requests waited for one
+	SilenceStep    Silence = "step"    // a step went on, or requests that the next one goes on with waited for it
 	SilenceMissing Silence = "missing" // steps completed of which there is no record
 )
 
@@ -54,7 +54,7 @@ func (v *engineView) explain(empty []Column, bucketNS int64, after *Column, live
 		return
 	}
 	fromNS, toNS := empty[0].StartNS, empty[len(empty)-1].StartNS+bucketNS
-	next, waited := v.next(toNS - 1)
+	next := v.next(toNS - 1)
 	for i := range empty {
 		c := &empty[i]
 		middle := c.StartNS + bucketNS/2
@@ -68,7 +68,7 @@ func (v *engineView) explain(empty []Column, bucketNS int64, after *Column, live
 			why = coarseSilence(after)
 		case next.Gap:
 			why = SilenceMissing
-		case waited, next.PeriodNS > 0 && next.TimeNS-next.PeriodNS <= middle:
+		case next.PeriodNS >= 0 && next.TimeNS-next.PeriodNS-next.PauseNS <= middle:
 			why = SilenceStep
 		default:
 			why = SilenceIdle
@@ -79,16 +79,15 @@ func (v *engineView) explain(empty []Column, bucketNS int64, after *Column, live
 	}
 }
 
-// next is where the first step after t lies; without a period when there is none. Requests that it decodes were there before it: they waited for
-// a step, also when none went on, such as while a profiler that is stopped from outside writes its traces.
-func (v *engineView) next(t int64) (found Place, waited bool) {
-	found.PeriodNS = UnknownNS
+// next is where the first step after t lies; without a period when there is none.
+func (v *engineView) next(t int64) Place {
+	found := Place{PeriodNS: UnknownNS}
 	for _, b := range v.blocks {
 		if i := b.after(t); i < b.len() && (found.TimeNS == 0 || b.times[i] < found.TimeNS) {
-			found, waited = b.place(i), b.steps[i].decodeBatch > 0
+			found = b.place(i)
 		}
 	}
-	return found, waited
+	return found
 }
 
 // newestLeft says what the time behind the newest step is: waiting only while the run goes on and requests exist.

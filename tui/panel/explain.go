@@ -137,7 +137,7 @@ func prefixDefinitions() []Definition {
 func preemptDefinitions() []Definition {
 	return []Definition{
 		{layout.Preempt, "preempted", "requests", "preemptions", "Running requests that lost their KV blocks to others and must start again. The first column is the run, the second the visible time."},
-		{layout.Preempt, "stalls", "steps", "step period of 0.5 s or more", "Steps that took that long, such as exports of profiler windows or compilations."},
+		{layout.Preempt, "stalls", "steps", "step period, or pause before a step, of 0.5 s or more", "Steps that took that long, such as exports of profiler windows or compilations, or were submitted that long after the step before completed though they go on with its requests: decodes, further chunks of a prompt, requests that come back. A pause before nothing but new requests counts as none: the server may have had nothing to do."},
 		{layout.Preempt, "recomputed", "tokens", "recompute_tokens", "Tokens computed again after preemptions."},
 		{layout.Preempt, "resumed", "requests", "resumed_requests", "Preempted requests that were scheduled again."},
 		{layout.Preempt, "longest step", "s", "step period", "The longest known step period."},

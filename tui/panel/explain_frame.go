@@ -28,7 +28,7 @@ func frameDefinitions() []Definition {
 // warningDefinitions are one for every rule.
 func warningDefinitions() []Definition {
 	sources := [alert.Rules][2]string{
-		alert.Stall:       {"step period; preference warn_stall", "A step took at least so long, 0.5 s unless set, or requests exist and none completes now. The export of a profiler window stalls serving too."},
+		alert.Stall:       {"step period; preference warn_stall", "A step took at least so long, 0.5 s unless set, or came so long after the one before though it goes on with requests from before, or requests exist and none completes now. The export of a profiler window stalls serving too."},
 		alert.Blocked:     {"queues.running, queues.deferred", "A step was scheduled with no running request while deferred ones exist: what they wait for, such as a grammar or a remote KV transfer, does not come."},
 		alert.Dropped:     {"dropped_records_before", "The server's recorder could not keep records. They are missing in every figure."},
 		alert.KVFull:      {"kv.usage; preference warn_kv", "Steps scheduled with at least so much of the KV cache in use, 95 % unless set. Requests will wait or be preempted."},

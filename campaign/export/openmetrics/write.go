@@ -165,7 +165,7 @@ func lossMetrics() []metric {
 	return []metric{
 		total("opprof_dropped_records", "Records that the recorder dropped because its queue was full.", func(e *engine) int64 { return e.counts.Dropped }),
 		total("opprof_gaps", "Places where steps are missing or the server restarted.", func(e *engine) int64 { return e.counts.Gaps }),
-		total("opprof_stalls", "Step periods of half a second and more.", func(e *engine) int64 { return e.counts.Stalls }),
+		total("opprof_stalls", "Step periods of half a second and more, and pauses as long before steps that go on with requests.", func(e *engine) int64 { return e.counts.Stalls }),
 		total("opprof_bad_lines", "Lines that are no records.", func(e *engine) int64 { return e.losses.bad }),
 		total("opprof_torn_lines", "Last lines without their end.", func(e *engine) int64 { return e.losses.torn }),
 		total("opprof_unknown_lines", "Records of a type that this version does not know.", func(e *engine) int64 { return e.losses.unknown }),

@@ -57,7 +57,7 @@ func (t *trace) step(e *engine, s *record.Step, p store.Place) {
 	if s.Preemptions > 0 {
 		t.out.instant(track{e.pid, tidPreemptions}, fmt.Sprintf("%d preempted", s.Preemptions), m.submitNS, index)
 	}
-	if p.PeriodNS >= store.StallNS {
+	if p.Stalls() {
 		t.out.instant(track{e.pid, tidStalls}, "stall", m.completeNS, index)
 	}
 	if p.Gap {
