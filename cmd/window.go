@@ -49,7 +49,7 @@ func newWindowArm(env *Env) *cobra.Command {
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
 	}
 	flags := c.Flags()
-	flags.Int64Var(&o.step, "at-step", 0, "start when this step has been scheduled")
+	flags.Int64Var(&o.step, "at-step", 0, "start when this step, which is still to come, has been scheduled")
 	flags.Int64Var(&o.every, "every", 0, "start each time so many steps have passed, --count times")
 	flags.DurationVar(&o.after, "after", 0, "start after a time such as 30s")
 	flags.StringVar(&o.when, "when", "", "start when an `expression` over the live composition holds")

@@ -166,6 +166,11 @@ func (f *armForm) trigger() (t control.Trigger, count int, err error) {
 	if err := t.Check(count); err != nil {
 		return t, count, err
 	}
+	if s := f.stand(); s != nil {
+		if err := t.Passed(s.Newest()); err != nil {
+			return t, count, err
+		}
+	}
 	if t.Kind == control.TriggerExpr {
 		_, err = query.Compile(t.Expr)
 	}

@@ -179,9 +179,6 @@ func (f *armForm) means(t control.Trigger, count int) (string, theme.Role) {
 		}
 		return text, theme.RoleText
 	}
-	if s.Newest() >= t.Step {
-		return "at once: step " + unit.Count(t.Step) + " has been", theme.RoleWarn
-	}
 	return s.Countdown(&w), theme.RoleText
 }
 

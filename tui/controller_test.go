@@ -125,6 +125,7 @@ func TestOrders(t *testing.T) {
 		{"a condition that is none", "W f o o enter", nil, "", "there is no field foo; nearest:", false},
 		{"tab stays at half a name", "W p r e tab", nil, "", "prefill_requests", false},
 		{"at a step", "W shift+tab right down 9 9 9 9 enter", nil, "arm {Kind:step Step:9999 ", "window 1 armed", false},
+		{"at a step that has been", "W shift+tab right down 2 5 0 0 enter", nil, "", "step 2,500 has passed: the newest is 2,500", false},
 		{"every, twice", "W shift+tab right right down 5 0 0 down 2 enter", nil, "arm {Kind:every Step:0 Every:500 ", "windows 1 to 2 armed", false},
 		{"every says where", "W shift+tab right right down 5 0 0 down 2", nil, "", "first at step 3,000", false},
 		{"too often", "W shift+tab right right down 5 enter", nil, "", "at least 20 steps", false},

@@ -5,6 +5,8 @@ package control
 import (
 	"fmt"
 	"strings"
+
+	"opprof/engine/unit"
 )
 
 // API is the version of this conversation. A client refuses a supervisor of another version with a sentence, not with a guess.
@@ -157,6 +159,15 @@ func (t Trigger) Check(count int) error {
 		return nil
 	}
 	return fmt.Errorf("unknown trigger %q: expected now, step, every, after or expr", t.Kind)
+}
+
+// Passed says that the step of a trigger has been, which no window can start at any more; nil when it is still to come. newest is 0 before
+// the first step.
+func (t Trigger) Passed(newest int64) error {
+	if t.Kind != TriggerStep || newest < t.Step {
+		return nil
+	}
+	return fmt.Errorf("step %s has passed: the newest is %s; choose a later one, or arm a window that starts now", unit.Count(t.Step), unit.Count(newest))
 }
 
 // ArmRequest is the body of POST /v1/windows.

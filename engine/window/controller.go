@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -189,7 +190,7 @@ func (c *Controller) change(nowNS int64, w *Window, state, reason string) {
 
 // Arm adds windows. An every-trigger gives count windows; the other kinds arm count windows one after the other.
 func (c *Controller) Arm(nowNS int64, t control.Trigger, count int) ([]control.Window, []Action, error) {
-	if err := t.Check(count); err != nil {
+	if err := cmp.Or(t.Check(count), t.Passed(c.newest())); err != nil {
 		return nil, nil, err
 	}
 	if c.settings.OneOnly && len(c.windows)+count > 1 {

@@ -228,6 +228,27 @@ func TestDeadlines(t *testing.T) {
 	})
 }
 
+// A step that has been can start nothing: it is refused with the newest step, and no window is made. Before the first step any may come.
+func TestPassedStep(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerStep, Step: 1}, 1)
+	if _, err := b.c.Cancel(b.now, 1); err != nil {
+		t.Fatal(err)
+	}
+	b.step("dp0", 7587, 1)
+	b.step("dp1", 4000, 1)
+	for _, step := range []int64{5, 7586, 7587} {
+		_, actions, err := b.c.Arm(b.now, control.Trigger{Kind: control.TriggerStep, Step: step}, 1)
+		if err == nil || !strings.Contains(err.Error(), "the newest is 7,587") || len(actions) > 0 || len(b.c.Windows()) != 1 {
+			t.Errorf("step %d: %v, %d actions, %d windows", step, err, len(actions), len(b.c.Windows()))
+		}
+	}
+	b.arm(control.Trigger{Kind: control.TriggerStep, Step: 7588}, 1)
+	if w := b.state(2); w.State != control.WindowArmed {
+		t.Errorf("the next step: %s", w.State)
+	}
+}
+
 func TestTriggers(t *testing.T) {
 	b := newBench(t, 1)
 	b.step("dp0", 10, 1)
