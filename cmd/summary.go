@@ -95,6 +95,9 @@ func (s *summary) identity() *table {
 	line("run", orDash(d.ID), d.State(func(ns int64) string { return unit.Date(ns, s.zone) + " " + zoneName(ns, s.zone) }))
 	line("path", d.Path)
 	line("model", orDash(d.Model), orDash(d.Parallel()), orDash(d.GraphMode), "vLLM "+orDash(d.VLLMVersion), patched(d))
+	if d.ModelPath != "" {
+		line("", "loaded from "+d.ModelPath)
+	}
 	line("time", unit.Date(run.FirstNS, s.zone)+" to "+unit.Date(run.LastNS, s.zone)+" "+zoneName(run.LastNS, s.zone), lasted(run))
 	line("state", s.frame.State.Name+stalledFor(&s.frame.State), s.rates())
 	line("records", s.records()...)

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -120,10 +121,7 @@ func manifest(s serverconf.Server, o *overlay.Overlay, environ []string) rundir.
 			m.Versions[name] = v
 		}
 	}
-	m.Model.Name = s.ServedName
-	if m.Model.Name == "" {
-		m.Model.Name = filepath.Base(s.Model)
-	}
+	m.Model.Name = cmp.Or(s.ServedName, s.Model)
 	if st, err := os.Stat(s.Model); err == nil && st.IsDir() {
 		m.Model.Path = s.Model
 	}

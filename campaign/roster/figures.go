@@ -311,8 +311,8 @@ func positive(n int64) *int64 {
 func (f *Figures) overlay(m *rundir.Manifest) {
 	var o Figures
 	o.manifest(m)
-	if f.Model == "" {
-		f.Model = o.Model
+	if o.Model != "" {
+		f.Model = o.Model // the name that it is served by: records have what was loaded
 	}
 	if f.VLLM == "" {
 		f.VLLM = o.VLLM

@@ -72,6 +72,9 @@ func (r *Report) facts() page.Table {
 		{"run", dash(d.ID)}, {"path", d.Path}, {"model", dash(d.Model)}, {"vLLM", dash(d.VLLMVersion)}, {"patch", patch[:min(12, len(patch))]},
 		{"parallel", dash(d.Parallel())}, {"CUDA graphs", dash(d.GraphMode)}, {"prefix caching", caching},
 	}
+	if d.ModelPath != "" {
+		rows = append(rows, [2]string{"model path", d.ModelPath})
+	}
 	rows = append(rows, r.manifest()...)
 	if c.Steps > 0 {
 		rows = append(rows, [2]string{"first step", r.date(c.FirstNS)}, [2]string{"last step", r.date(c.LastNS)}, [2]string{"time zone", r.zoneName(c.LastNS)},

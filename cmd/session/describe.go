@@ -180,9 +180,11 @@ func (p *past) describe(d *rundir.Description) {
 	}
 }
 
-// applyHeader takes what a stream's header says; it was written by the server itself and wins over the manifest.
+// applyHeader takes what a stream's header says; it was written by the server itself and wins over the manifest,
+// which alone knows the name that the model is served by.
 func applyHeader(d *rundir.Description, h *record.Header) {
-	d.Model, d.VLLMVersion, d.PatchHash = h.Model, h.VLLMVersion, h.PatchHash
+	d.Serves(h.Model)
+	d.VLLMVersion, d.PatchHash = h.VLLMVersion, h.PatchHash
 	d.TensorParallel, d.DataParallel, d.PipeParallel, d.ExpertParallel = h.TensorParallel, h.DataParallel, h.PipelineParallel, h.ExpertParallel
 	d.GraphMode = h.GraphMode
 	caching := h.PrefixCaching

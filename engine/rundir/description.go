@@ -7,8 +7,9 @@ import "strconv"
 type Description struct {
 	ID             string   `json:"id"`
 	Path           string   `json:"path"`
-	Kind           string   `json:"kind"` // live, finished, demo
-	Model          string   `json:"model"`
+	Kind           string   `json:"kind"`       // live, finished, demo
+	Model          string   `json:"model"`      // the name that it is served by
+	ModelPath      string   `json:"model_path"` // what the server loaded, where that is not the name; else ""
 	VLLMVersion    string   `json:"vllm_version"`
 	PatchHash      string   `json:"patch_hash"` // "" when the recorder does not say
 	TensorParallel int64    `json:"tensor_parallel"`
@@ -25,6 +26,16 @@ type Description struct {
 	ServerLog      string   `json:"server_log"`
 	Unlisted       string   `json:"unlisted"` // why the streams' folder could not be listed, as when it was deleted; "" when it could
 	Problems       []string `json:"problems"` // what could not be read or is missing, in sentences
+}
+
+// Serves takes the model that a server's records name, which is what it was told to load: the name where the manifest has none.
+func (d *Description) Serves(model string) {
+	switch {
+	case d.Model == "":
+		d.Model = model
+	case model != "" && model != d.Model:
+		d.ModelPath = model
+	}
 }
 
 // State says what the kind means for whoever reads: a run that was read once while its server ran is not finished. moment writes a time.

@@ -170,7 +170,9 @@ func (r *Run) Describe() Description {
 		d.Traces = append(d.Traces, path)
 	}
 	if m := r.Manifest; m != nil {
-		d.Model, d.VLLMVersion, d.PatchHash = m.Model.Name, m.Versions["vllm"], m.Versions["patch_hash"]
+		d.Model = m.Model.Name
+		d.Serves(m.Model.Path)
+		d.VLLMVersion, d.PatchHash = m.Versions["vllm"], m.Versions["patch_hash"]
 		d.TensorParallel, d.DataParallel, d.PipeParallel, d.ExpertParallel = m.Parallel.TP, m.Parallel.DP, m.Parallel.PP, m.Parallel.EP
 		d.PrefixCaching = m.Cache.Prefix
 		if m.Exit != nil {

@@ -167,6 +167,22 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
+// The name of a model is the one that it is served by; what was loaded is kept beside it.
+func TestServes(t *testing.T) {
+	for _, tt := range []struct{ name, records, model, path string }{
+		{"tiny", "/models/tiny", "tiny", "/models/tiny"},
+		{"tiny", "tiny", "tiny", ""},
+		{"", "/models/tiny", "/models/tiny", ""},
+		{"tiny", "", "tiny", ""},
+	} {
+		d := Description{Model: tt.name}
+		d.Serves(tt.records)
+		if d.Model != tt.model || d.ModelPath != tt.path {
+			t.Errorf("%q, records %q: %q from %q, want %q from %q", tt.name, tt.records, d.Model, d.ModelPath, tt.model, tt.path)
+		}
+	}
+}
+
 // A run that began last stands first, whatever the names; the journal's word goes before the streams'.
 func TestListOrdersByBeginning(t *testing.T) {
 	root := tree(t, map[string]string{

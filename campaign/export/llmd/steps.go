@@ -41,7 +41,8 @@ func (s *Steps) Add(it *feed.Item) {
 // describe takes what the server itself wrote about it, which wins over the manifest.
 func (s *Steps) describe(d *rundir.Description) {
 	if h := s.header; h != nil {
-		d.Model, d.VLLMVersion = h.Model, h.VLLMVersion
+		d.Serves(h.Model)
+		d.VLLMVersion = h.VLLMVersion
 		d.TensorParallel, d.DataParallel, d.PipeParallel, d.ExpertParallel = h.TensorParallel, h.DataParallel, h.PipelineParallel, h.ExpertParallel
 	}
 }

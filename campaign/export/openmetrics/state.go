@@ -41,7 +41,8 @@ type losses struct{ bad, torn, unknown int64 }
 // maxEngines bounds the labels: a damaged file may name an engine a line.
 const maxEngines = 1024
 
-// New returns a State. The model is the label of all metrics where no header names one.
+// New returns a State. The model is the name that it is served by, the label of all metrics; "" where only the
+// headers name one.
 func New(model string) *State { return &State{model: model, placer: feed.NewPlacer()} }
 
 // Line implements tail.Sink.

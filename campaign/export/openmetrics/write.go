@@ -59,7 +59,7 @@ func (s *State) render(t *text) {
 
 // modelOf is the model's name as vLLM labels it.
 func (s *State) modelOf(e *engine) string {
-	if e.header != nil && e.header.Model != "" {
+	if s.model == "" && e.header != nil {
 		return e.header.Model
 	}
 	return s.model
