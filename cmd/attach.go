@@ -26,7 +26,9 @@ func newAttach(env *Env) *cobra.Command {
 		Use:   "attach RUN|URL",
 		Short: "Watch a run live, or a server by what it says itself",
 		Long: `Follows the records of a run while the server writes them, however long it has been running. Leaving the screen changes nothing
-for the server. A run that opprof launched and whose supervisor was killed gets a new one. ` + screenHelp + `
+for the server. A run that opprof launched and whose supervisor was killed gets a new one.
+
+` + screenHelp + `
 
 ` + watchHelp + `
 

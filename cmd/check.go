@@ -28,7 +28,9 @@ func newCheck(env *Env) *cobra.Command {
 block counts, graph buckets, clocks, the footer. Exits with 3 when something does not hold. A missing footer (the server was killed, or
 still runs) is only mentioned.
 
-PATH is a RUN as everywhere. ` + runArgument,
+PATH is a RUN as everywhere.
+
+` + runArgument,
 		Example: `  opprof check RUN
   opprof check --json RUN      # one JSON object, for scripts`,
 		Args:              atLeastOne("PATH"),

@@ -65,7 +65,9 @@ func newCompact(env *Env) *cobra.Command {
 compresses what profiler windows left plain. Each copy is read back and compared before the plain file goes. What is being written, is a link, has
 other names or changes meanwhile stays, with the reason. A copy that was interrupted, also by kill -9, is taken up by the next call.
 
-RUN may also be a campaign or a folder of runs. ` + runArgument,
+RUN may also be a campaign or a folder of runs.
+
+` + runArgument,
 		Example: `  opprof compact RUN --dry-run   # say what would be done
   opprof compact RUN
   opprof compact RUN --json`,

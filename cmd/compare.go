@@ -35,7 +35,9 @@ move together. Kinds with too few steps are listed and not judged. Left out and 
 after gaps and restarts, stalls, the first ones of a server and those without tokens.
 
 A and B are a RUN each, and may be the same one with two spans. A span is FROM..TO of step indices, of times since the first step (30s..2m)
-or of times of day (2026-11-30T12:00:00Z..); either end may be left out. ` + runArgument,
+or of times of day (2026-11-30T12:00:00Z..); either end may be left out.
+
+` + runArgument,
 		Example: `  opprof compare RUN RUN
   opprof compare RUN RUN --a-span ..800 --b-span 801.. # before and after
   opprof compare --json RUN RUN`,

@@ -31,7 +31,9 @@ func newDemo(env *Env) *cobra.Command {
 		Short: "Replay a recorded server as if it were live",
 		Long: `Writes the records of a real server (vLLM ` + vllmVersion + `, Qwen3-30B-A3B on H200) into a temporary run, at the pace at which they were
 recorded, and watches it as attach does. When the recording ends it begins again; after 256 MB of records the replayed server shuts down.
---speed 10 replays a server that is ten times as fast. ` + screenHelp,
+--speed 10 replays a server that is ten times as fast.
+
+` + screenHelp,
 		Example: `  opprof demo
   opprof demo --speed 10
   opprof demo --once`,

@@ -6,8 +6,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -111,6 +113,27 @@ func TestHelpExamples(t *testing.T) {
 	if ran < 15 {
 		t.Errorf("ran only %d examples", ran)
 	}
+}
+
+// The lines of a command's help fit a terminal as texts of this program do, and only a command that opens a screen, or tells of its settings,
+// takes flags of the screen.
+func TestHelpLines(t *testing.T) {
+	const longest = 150
+	tellsOfScreens := []string{"opprof info", "opprof config"}
+	each(newRoot(emptyEnv()), func(c *cobra.Command) {
+		for line := range strings.Lines(c.Long) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > longest {
+				t.Errorf("%s --help has a line of %d characters: %s", c.CommandPath(), n, line)
+			}
+		}
+		flags := c.Flags()
+		shows := flags.Lookup("once") != nil || slices.ContainsFunc(tellsOfScreens, func(p string) bool { return strings.HasPrefix(c.CommandPath(), p) })
+		for _, name := range []string{"theme", "mouse", "tick", "sync-output", "density", "glyphs"} {
+			if flags.Lookup(name) != nil && !shows && flags.Lookup("detach") == nil {
+				t.Errorf("%s opens no screen, but takes --%s", c.CommandPath(), name)
+			}
+		}
+	})
 }
 
 func each(c *cobra.Command, f func(*cobra.Command)) {

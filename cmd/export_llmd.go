@@ -30,7 +30,9 @@ func newExportLLMD(env *Env) *cobra.Command {
 results in the run's bench folder (vllm bench serve, GuideLLM, AIPerf or inference-perf), KV usage, queues, preemptions and step periods from the
 records. One report for each result of the load generator; a run without any has one report without request latencies.
 
-One report is printed; several need --out, a folder in which each gets a file of its own. ` + runArgument,
+One report is printed; several need --out, a folder in which each gets a file of its own.
+
+` + runArgument,
 		Example: `  opprof export llm-d latest
   opprof export llm-d campaigns/moe --out reports`,
 		Args:              exactly("RUN|CAMPAIGN"),

@@ -29,7 +29,9 @@ func newExportOpenMetrics(env *Env) *cobra.Command {
 period, graph modes, padding, drops and gaps. Counters count from the run's first record and only grow. docs/export.md lists the metrics.
 
 --listen serves them at http://ADDRESS/metrics and follows the run until it is interrupted. --textfile writes them to a file for the textfile
-collector of node_exporter, which reads *.prom: once, or with --every until it is interrupted. ` + runArgument,
+collector of node_exporter, which reads *.prom: once, or with --every until it is interrupted.
+
+` + runArgument,
 		Example: `  opprof export openmetrics latest
   opprof export openmetrics latest --listen 127.0.0.1:9400
   opprof export openmetrics latest --textfile /var/lib/node_exporter/opprof.prom --every 15s`,

@@ -10,6 +10,7 @@ import (
 
 	"opprof/campaign/export"
 	"opprof/campaign/export/dataset"
+	"opprof/engine/armed"
 	"opprof/engine/unit"
 	"opprof/traces/family"
 )
@@ -46,7 +47,9 @@ DIR/<table>/campaign=<c>/run=<r>/engine=<e>/part-<n>.parquet, which DuckDB, Pola
 columns. Times are integer nanoseconds; unknown is null.
 
 What was there when the export began is exported; a live run may grow meanwhile. A run's files get their names together, when all are whole, and
-replace those of an earlier export of it. RUN may also be a campaign's folder or a folder of runs. ` + runArgument,
+replace those of an earlier export of it. RUN may also be a campaign's folder or a folder of runs.
+
+` + runArgument,
 		Example: `  opprof export parquet latest --out lake
   opprof export parquet campaigns/moe --out lake
   duckdb -c "SELECT run, count(*) FROM read_parquet('lake/steps/**/*.parquet') GROUP BY run"`,
@@ -143,7 +146,7 @@ func exportRun(ctx context.Context, env *Env, to *dataset.Dataset, r exported, r
 	bar := env.newProgress()
 	bar.begin()
 	defer bar.clear()
-	m, read, err := export.Parquet(ctx, to, export.Source{Campaign: r.campaign, Run: r.run.ID, Path: source, Streams: r.run.Streams, Traces: r.run.Traces, Rules: rules},
+	m, read, err := export.Parquet(ctx, to, export.Source{Campaign: r.campaign, Run: r.run.ID, Path: source, Streams: r.run.Streams, Traces: r.run.Traces, Rules: rules, Armed: armed.Read(r.run.Root)},
 		func(done, total int64) { bar.tell(r.run.ID, done, total) })
 	bar.clear()
 	if err != nil {

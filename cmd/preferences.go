@@ -112,17 +112,25 @@ func (s setting) assign(p *preferences, v string) error {
 	return nil
 }
 
-// preferenceFlags are the flags that a screen command takes for the settings, and where the file lies.
+// preferenceFlags are the flags that a command takes for settings, and where the file lies.
 type preferenceFlags struct {
 	file   string
 	values map[string]*string
 	flags  *pflag.FlagSet
 }
 
-func bindPreferences(flags *pflag.FlagSet) *preferenceFlags {
+// bindPreferences adds the flags of a command that opens a screen.
+func bindPreferences(flags *pflag.FlagSet) *preferenceFlags { return bindSettings(flags, settings()) }
+
+// bindPrinted adds the flags of a command that only prints: the zone of its times, and from when something is a warning.
+func bindPrinted(flags *pflag.FlagSet) *preferenceFlags {
+	return bindSettings(flags, slices.DeleteFunc(settings(), func(s setting) bool { return s.key != "time_zone" && !strings.HasPrefix(s.key, "warn_") }))
+}
+
+func bindSettings(flags *pflag.FlagSet, all []setting) *preferenceFlags {
 	b := &preferenceFlags{values: map[string]*string{}, flags: flags}
 	flags.StringVar(&b.file, "config", "", "preferences file (default $XDG_CONFIG_HOME/opprof/config.toml)")
-	for _, s := range settings() {
+	for _, s := range all {
 		usage := s.usage
 		if s.choices != nil {
 			usage += " (" + strings.Join(s.choices, "|") + ")"

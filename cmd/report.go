@@ -57,7 +57,7 @@ checked with --check only; of a long run that was reviewed before, nothing but i
 	flags.StringVarP(&o.out, "out", "o", "", "write to a `FILE` instead of printing; - prints")
 	flags.BoolVar(&o.force, "force", false, "with --out: replace a file that exists")
 	flags.BoolVar(&o.check, "check", false, "check the records however large they are")
-	o.preferences = bindPreferences(flags)
+	o.preferences = bindPrinted(flags)
 	return c
 }
 

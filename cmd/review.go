@@ -20,7 +20,9 @@ func newReview(env *Env) *cobra.Command {
 		Use:   "review RUN",
 		Short: "Look through a finished run, step by step",
 		Long: `Opens the live page on a run as it is on disk now, with a scrubber over its whole length. A run whose server still runs is read as of now;
-opprof attach follows it. ` + screenHelp + `
+opprof attach follows it.
+
+` + screenHelp + `
 
 ` + runArgument,
 		Example: `  opprof review RUN

@@ -40,7 +40,9 @@ func newRuns(env *Env) *cobra.Command {
 windows, state. From the list a run is opened, and two are compared at equal composition. Figures come from manifests and indexes; they are
 read beside the screen and kept until a file changes. Those of a long run without an index are estimates, marked ~, until it was opened once.
 
-` + screenHelp + ` FOLDER is the runs root unless one is named.`,
+` + screenHelp + `
+
+FOLDER is the runs root unless one is named.`,
 		Example: `  opprof runs
   opprof runs --sort p95 --reverse
   opprof runs --once --json --filter tp2`,

@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"opprof/engine/armed"
 	"opprof/engine/regular"
 	"opprof/traces/capture"
 	"opprof/traces/family"
@@ -36,7 +38,9 @@ iteration is the largest busy time of its ranks; the residual is the step's peri
 
 What is damaged is left out, counted and named; what no rule knows is shown as unknown, never hidden in a family.
 
-PATH is a trace (*.pt.trace.json or *.pt.trace.json.gz), a folder of traces, or a RUN. ` + runArgument,
+PATH is a trace (*.pt.trace.json or *.pt.trace.json.gz), a folder of traces, or a RUN.
+
+` + runArgument,
 		Example: `  opprof trace RUN
   opprof trace kineto/ --top 30
   opprof trace --json RUN | jq '.windows[0].ranks[].families'`,
@@ -150,6 +154,7 @@ func (e *Env) addTraces(in *capture.Input, arg string) error {
 	case err == nil && st.Mode().IsRegular():
 		in.Traces = append(in.Traces, arg)
 		in.Streams = append(in.Streams, e.streamsBeside(arg)...)
+		in.Runs = withRun(in.Runs, filepath.Dir(arg), filepath.Dir(arg), []string{arg})
 		return nil
 	case errors.Is(err, fs.ErrNotExist) && strings.ContainsRune(arg, filepath.Separator):
 		return WithHint(fmt.Errorf("cannot find traces: %s does not exist", arg), "a trace (*.pt.trace.json, *.pt.trace.json.gz), a folder of traces, or a run")
@@ -160,7 +165,24 @@ func (e *Env) addTraces(in *capture.Input, arg string) error {
 	}
 	in.Traces = append(in.Traces, run.Traces...)
 	in.Streams = append(in.Streams, run.Streams...)
+	in.Runs = withRun(in.Runs, run.ID, run.Root, run.Traces)
 	return nil
+}
+
+// withRun adds traces and the folder that tells the numbers of their windows, once for several files of a folder. A folder that tells none is
+// left out: its windows are numbered by time.
+func withRun(runs []capture.Run, name, dir string, traces []string) []capture.Run {
+	list := armed.Read(dir)
+	if list == nil {
+		return runs
+	}
+	for i := range runs {
+		if runs[i].Name == name {
+			runs[i].Traces = append(runs[i].Traces, traces...)
+			return runs
+		}
+	}
+	return append(runs, capture.Run{Name: name, Traces: slices.Clone(traces), Armed: list})
 }
 
 // streamsBeside are the Layer-1 streams of the run whose kineto folder holds a trace file.
