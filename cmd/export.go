@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 )
 
@@ -63,7 +64,7 @@ func runsIn(dir string) ([]rundir.Listed, error) {
 	if _, err := os.Stat(filepath.Join(dir, campaignFile)); err == nil {
 		return rundir.List(filepath.Join(dir, campaignRuns))
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot look at %s: %w", dir, err)
+		return nil, fmt.Errorf("cannot look at %s: %w", dir, regular.Cause(err, filepath.Join(dir, campaignFile)))
 	}
 	for _, name := range []string{rundir.Layer1Name, rundir.ManifestName, rundir.JournalName} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {

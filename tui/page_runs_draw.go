@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	"opprof/tui/chart"
 	"opprof/tui/panel"
@@ -96,7 +97,11 @@ func (c *comparing) draw(g *chart.Grid) {
 	inside = inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()})
 	switch {
 	case c.err != nil:
-		for y, l := range wrap("cannot compare: "+c.err.Error(), inside.W()) {
+		why := c.err.Error()
+		if !strings.HasPrefix(why, "cannot ") {
+			why = "cannot compare: " + why
+		}
+		for y, l := range wrap(why, inside.W()) {
 			inside.Text(0, y, inside.W(), l, theme.RoleBad)
 		}
 	case c.shown == nil:

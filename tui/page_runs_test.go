@@ -251,7 +251,7 @@ func TestRunsCompareFails(t *testing.T) {
 	src := &runsSource{r: someRuns(), err: errors.New("cannot compare /runs/x: it has no Layer-1 stream")}
 	s := runsScreen(t, src, 120, 40, Options{})
 	s.keys("space", "j", "c")
-	s.shows("cannot compare: cannot compare /runs/x", "")
+	s.shows("cannot compare /runs/x", "")
 	want := [2]string{"/runs/20261130-Qwen3-30B-A3B-tp1-9c1e", "/runs/20261128-Qwen3-30B-A3B-tp4-77aa"}
 	if len(src.compared) != 1 || src.compared[0] != want {
 		t.Errorf("compared %q, want %q", src.compared, want)

@@ -14,6 +14,7 @@ import (
 
 	"opprof/engine/frames"
 	"opprof/engine/record"
+	"opprof/engine/regular"
 	"opprof/engine/rundir"
 )
 
@@ -212,7 +213,7 @@ func (w *work) finish(ctx context.Context) (Result, error) {
 	defer packed.close()
 	was, err := read(ctx, w.counted(w.source.reader()), w.path)
 	if err != nil {
-		return Result{}, fmt.Errorf("cannot read %s: %w", w.path, err)
+		return Result{}, fmt.Errorf("cannot read %s: %w", w.path, regular.Cause(err, w.path))
 	}
 	r := Result{Path: w.final, Before: was.bytes, Check: was.check}
 	if r.After, err = w.readBack(ctx, packed.file, was); err != nil {

@@ -159,7 +159,7 @@ func Open(path string, clock Clock) (*Journal, *Replay, error) {
 	text, err := io.ReadAll(f)
 	if err != nil {
 		_ = f.Close()
-		return nil, nil, fmt.Errorf("cannot read journal %s: %w", path, err)
+		return nil, nil, fmt.Errorf("cannot read journal %s: %w", path, regular.Cause(err, path))
 	}
 	r := replay(path, text)
 	j := &Journal{f: f, clock: clock, boot: BootID(), offset: r.size}

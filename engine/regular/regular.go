@@ -57,6 +57,15 @@ func Read(path string, limit int64) ([]byte, error) {
 	return text, err
 }
 
+// Cause is an error for a sentence that names the file already: of an error of the file system about path only what went wrong, and any
+// other error as it is.
+func Cause(err error, path string) error {
+	if p, ok := err.(*fs.PathError); ok && p.Path == path { // not wrapped: the words around it would be lost
+		return p.Err
+	}
+	return err
+}
+
 func kindOf(mode fs.FileMode) string {
 	switch {
 	case mode.IsDir():

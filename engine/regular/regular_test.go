@@ -2,6 +2,8 @@ package regular
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -57,5 +59,19 @@ func TestOnlyRegularFiles(t *testing.T) {
 	}
 	if _, err := OpenFile(at("pipe"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600); !errors.Is(err, ErrNotRegular) {
 		t.Errorf("writing to a pipe that nobody reads: %v", err)
+	}
+}
+
+// A sentence that names the file is told only what went wrong with it; what else an error says stays.
+func TestCause(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing")
+	_, err := Open(path)
+	if got := Cause(err, path); got.Error() != "no such file or directory" || !errors.Is(got, fs.ErrNotExist) {
+		t.Errorf("of the file: %v", got)
+	}
+	for _, other := range []error{fmt.Errorf("part 2: %w", err), io.ErrUnexpectedEOF, &fs.PathError{Op: "stat", Path: path + "/b", Err: fs.ErrPermission}} {
+		if got := Cause(other, path); got != other {
+			t.Errorf("%v became %v", other, got)
+		}
 	}
 }

@@ -86,7 +86,7 @@ func holdsStream(path string) (bool, error) {
 
 func openDir(path string) (*Run, error) {
 	if _, err := os.ReadDir(path); err != nil {
-		return nil, fmt.Errorf("cannot open run: cannot list %s: %w; it needs read and search permission", path, err)
+		return nil, fmt.Errorf("cannot open run: cannot list %s: %w; it needs read and search permission", path, regular.Cause(err, path))
 	}
 	root, kind := placeOf(path)
 	r := &Run{Path: path, Root: root}

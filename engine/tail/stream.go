@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"opprof/engine/record"
+	"opprof/engine/regular"
 )
 
 // stream is one base name: the part that is being read and what is known of the parts before it.
@@ -320,7 +321,9 @@ func (s *stream) fail(err error) {
 	s.close()
 }
 
-func (s *stream) note(err error) { s.err = fmt.Errorf("cannot read %s: %w", s.path, err) }
+func (s *stream) note(err error) {
+	s.err = fmt.Errorf("cannot read %s: %w", s.path, regular.Cause(err, s.path))
+}
 
 // letGo closes a file that was deleted when nothing was added to it for goneGrace: an open one keeps its space on the disk. If the name
 // comes back, the stream goes on as with any other file.

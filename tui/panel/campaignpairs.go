@@ -150,13 +150,21 @@ func (p PairPlot) head(g *chart.Grid, y int, m *gate.Result) {
 	x := g.Spans(0, y, g.W(), chart.Span{S: mark, Role: theme.RoleAccent}, chart.Span{S: m.Name, Role: name, Attr: attr}, chart.Span{S: "  "},
 		chart.Span{S: text, Role: role, Attr: theme.Bold})
 	figures := []field{
-		{"point", unit.Known(m.PointPct, Signed), "%", theme.RoleText}, {"bound", unit.Known(m.UpperPct, Signed), "%", role},
-		{"t bound", unit.Known(m.TUpperPct, Signed), "%", theme.RoleText}, {"order", unit.Known(m.OrderEffectPct, Signed), "%", theme.RoleText},
+		share("point", m.PointPct, theme.RoleText), share("bound", m.UpperPct, role),
+		share("t bound", m.TUpperPct, theme.RoleText), share("order", m.OrderEffectPct, theme.RoleText),
 	}
 	if m.PairsNeeded != nil && m.Verdict != gate.Pass {
 		figures = append(figures, field{"pairs needed", strconv.Itoa(*m.PairsNeeded), "", theme.RoleText})
 	}
 	line(g.Sub(chart.Rect{X: x + 2, Y: y, W: g.W() - x - 2, H: 1}), 0, figures...)
+}
+
+// share is a figure in percent; an unknown one has no unit.
+func share(name string, pct *float64, role theme.Role) field {
+	if pct == nil {
+		return field{name, unit.Unknown, "", role}
+	}
+	return field{name, Signed(*pct), "%", role}
 }
 
 // marks draws the line of a metric's pairs.

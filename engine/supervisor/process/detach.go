@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"opprof/engine/regular"
 )
 
 // Detach starts a program in a session of its own, without a terminal and with its output appended to a log, so that it outlives whoever
@@ -12,7 +14,7 @@ import (
 func Detach(path string, argv, env []string, log string) (pid int, ended <-chan Exit, err error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return 0, nil, fmt.Errorf("cannot open %s: %w", log, err)
+		return 0, nil, fmt.Errorf("cannot open %s: %w", log, regular.Cause(err, log))
 	}
 	defer out.Close()
 	// Setsid alone: a leader of a group cannot begin a session.
