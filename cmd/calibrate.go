@@ -133,13 +133,13 @@ func (e *Env) loadWindows(ctx context.Context, arg string, rules *family.Rules) 
 		return nil, err
 	}
 	for _, f := range c.Failed {
-		if err := printf(e.Stderr, "opprof: %s is left out: %v\n", f.Path, f.Err); err != nil {
+		if err := printf(e.Stderr, "opprof: left out: %v\n", f.Err); err != nil {
 			return nil, err
 		}
 	}
 	out := make([]calibrate.Named, len(c.Windows))
 	for i, w := range c.Windows {
-		out[i] = calibrate.Named{Name: fmt.Sprintf("%s window %d", arg, i+1), Window: w}
+		out[i] = calibrate.Named{Name: arg + " window " + c.Names[i], Window: w}
 	}
 	return out, nil
 }

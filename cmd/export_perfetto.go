@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,13 +15,14 @@ import (
 	"opprof/campaign/export/feed"
 	"opprof/campaign/export/perfetto"
 	"opprof/campaign/export/windows"
+	"opprof/engine/armed"
 	"opprof/engine/rundir"
 	"opprof/engine/unit"
 )
 
 type exportPerfettoOptions struct {
 	out      string
-	windows  []int
+	windows  []string
 	from, to int64
 	rules    string
 }
@@ -34,7 +36,9 @@ func newExportPerfetto(env *Env) *cobra.Command {
 KV usage, requests, decode batch and prefill tokens, marks of preemptions, stalls and gaps, and, of the windows that are named, every kernel of
 every rank with the step that it belongs to. All on one clock, exact to the nanosecond.
 
-Browsers open some hundred thousand steps: --from and --to choose. ` + runArgument,
+Browsers open some hundred thousand steps: --from and --to choose.
+
+` + runArgument,
 		Example: `  opprof export perfetto latest --out run.json.gz
   opprof export perfetto RUN --window 2 --from 900 --to 950 --out window2.json.gz`,
 		Args:              exactly("RUN"),
@@ -42,7 +46,7 @@ Browsers open some hundred thousand steps: --from and --to choose. ` + runArgume
 		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
 	}
 	c.Flags().StringVar(&o.out, "out", "", "the `file` to write; compressed if its name ends in .gz")
-	c.Flags().IntSliceVar(&o.windows, "window", nil, "merge the kernels of the window with this `number`, as the windows page has it; may be given again")
+	c.Flags().StringSliceVar(&o.windows, "window", nil, "merge the kernels of the window with this `number`, as the windows page has it, or t1 for the first one that nobody armed; may be given again")
 	c.Flags().Int64Var(&o.from, "from", 0, "first step, by its index; 0 is the run's")
 	c.Flags().Int64Var(&o.to, "to", 0, "last step, by its index; 0 is the run's")
 	c.Flags().StringVar(&o.rules, "rules", "", "a TOML `file` of kernel rules that are tried before the built-in ones")
@@ -118,15 +122,19 @@ func (o *exportPerfettoOptions) windowsOf(ctx context.Context, run *rundir.Run) 
 	if _, err := in.Each(ctx, func(it *feed.Item) error { markers.Add(it.Stream, it.Line); return nil }, nil); err != nil {
 		return nil, err
 	}
-	asked := func(number int) bool { return slices.Contains(o.windows, number) }
-	all, err := windows.List(ctx, windows.Source{Traces: run.Traces, Streams: run.Streams, Rules: rules}, markers, asked)
+	asked := func(name string) bool { return slices.Contains(o.windows, name) }
+	all, err := windows.List(ctx, windows.Source{Traces: run.Traces, Streams: run.Streams, Rules: rules, Armed: armed.Read(run.Root)}, markers, asked)
 	if err != nil {
 		return nil, err
 	}
-	for _, number := range o.windows {
-		if number < 1 || number > len(all) {
-			return nil, WithHint(usageErrorf("--window %d: %s has %s", number, run.ID, unit.Counted(len(all), "window")), "opprof trace "+run.Path)
+	var names []string
+	for i := range all {
+		names = append(names, all[i].Name())
+	}
+	for _, name := range o.windows {
+		if !slices.Contains(names, name) {
+			return nil, WithHint(usageErrorf("--window %s: %s has %s: %s", name, run.ID, unit.Counted(len(all), "window"), cmp.Or(strings.Join(slices.Compact(names), ", "), "none")), "opprof trace "+run.Path)
 		}
 	}
-	return slices.DeleteFunc(all, func(w windows.Window) bool { return !asked(w.Number) }), nil
+	return slices.DeleteFunc(all, func(w windows.Window) bool { return !asked(w.Name()) }), nil
 }

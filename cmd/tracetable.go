@@ -19,7 +19,7 @@ func traceDocument(r *capture.Report) *document {
 	d := &document{}
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		d.sections = append(d.sections, windowSection(i, w, engineOf(r, w)))
+		d.sections = append(d.sections, windowSection(w, engineOf(r, w)))
 		if w.Mode != string(rank.ModeCPU) {
 			d.sections = append(d.sections, rankSection(w))
 			for from := 0; from < len(w.Ranks); from += familyRanks {
@@ -56,8 +56,8 @@ func engineOf(r *capture.Report, w *capture.WindowReport) string {
 	return ""
 }
 
-func windowSection(i int, w *capture.WindowReport, engine string) section {
-	s := section{title: fmt.Sprintf("Window %d  %s", i+1, w.State)}
+func windowSection(w *capture.WindowReport, engine string) section {
+	s := section{title: "Window " + w.Name + "  " + w.State}
 	if w.Reason != "" {
 		s.title += ": " + w.Reason
 	}
@@ -245,21 +245,21 @@ func traceCells(r *capture.Report) [][]string {
 		for i := range r.Windows[wi].Iterations {
 			it := &r.Windows[wi].Iterations[i]
 			for k := range it.Ranks {
-				out = append(out, iterationCells(wi, i, it, &it.Ranks[k])...)
+				out = append(out, iterationCells(r.Windows[wi].Name, i, it, &it.Ranks[k])...)
 			}
 		}
 	}
 	return out
 }
 
-func iterationCells(window, i int, it *capture.IterationReport, r *capture.RankIterationReport) [][]string {
+func iterationCells(window string, i int, it *capture.IterationReport, r *capture.RankIterationReport) [][]string {
 	graph := ""
 	if it.GraphMode != nil {
 		graph = *it.GraphMode
 	}
 	var out [][]string
 	add := func(name string, sum, union, launches int64) {
-		out = append(out, []string{strconv.Itoa(window + 1), strconv.Itoa(i + 1), it.Label, strconv.FormatBool(it.Warmup), cell(it.StepIndex), graph, cell(it.BucketTokens),
+		out = append(out, []string{window, strconv.Itoa(i + 1), it.Label, strconv.FormatBool(it.Warmup), cell(it.StepIndex), graph, cell(it.BucketTokens),
 			cell(r.Rank), name, cell(&sum), cell(&union), cell(&launches), cell(it.CriticalPathNS), cell(it.PeriodNS), cell(it.ResidualNS)})
 	}
 	add("total", r.SumNS, r.UnionNS, r.Launches)

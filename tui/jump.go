@@ -8,6 +8,7 @@ import (
 
 	"opprof/engine/store"
 	"opprof/engine/unit"
+	"opprof/tui/panel"
 )
 
 func eventName(ev store.Event) string {
@@ -90,7 +91,7 @@ func inWindow(f *store.Frame, now *store.Instant) string {
 		if now.StepIndex <= w.AfterStep || w.StopNS != 0 && now.StepIndex > w.StopAfterStep || now.TimeNS < w.StartNS {
 			continue
 		}
-		text := fmt.Sprintf(", in profiler window %d", i+1)
+		text := ", in profiler window " + panel.WindowName(f, i)
 		if now.PeriodNS != nil && *now.PeriodNS >= w.StallNS {
 			text += " (its longest step)"
 		}
@@ -106,9 +107,9 @@ func describeWindow(f *store.Frame, now *store.Instant) string {
 			continue
 		}
 		if w.StopNS == 0 {
-			return fmt.Sprintf(" %d: from step %s, open", i+1, unit.Count(w.AfterStep+1))
+			return fmt.Sprintf(" %s: from step %s, open", panel.WindowName(f, i), unit.Count(w.AfterStep+1))
 		}
-		return fmt.Sprintf(" %d: steps %s to %s, longest step %s", i+1, unit.Count(w.AfterStep+1), unit.Count(w.StopAfterStep), unit.Duration(w.StallNS))
+		return fmt.Sprintf(" %s: steps %s to %s, longest step %s", panel.WindowName(f, i), unit.Count(w.AfterStep+1), unit.Count(w.StopAfterStep), unit.Duration(w.StallNS))
 	}
 	return ": step " + unit.Count(now.StepIndex)
 }

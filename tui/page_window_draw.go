@@ -248,9 +248,9 @@ func (p *windowsPage) ranksHeading() ([]string, string) {
 	if w == nil {
 		return []string{"ranks"}, ""
 	}
-	name := "window " + strconv.Itoa(w.Number)
+	name := "window " + w.Name()
 	if w.Number == 0 {
-		name = "a window that nobody armed here"
+		name += ", which nobody armed here"
 	}
 	if d == nil {
 		return []string{name}, ""

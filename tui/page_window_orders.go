@@ -46,7 +46,7 @@ func (p *windowsPage) newestRow() int {
 	return len(p.list.Windows) - 1
 }
 
-// withOrders joins the windows of the records and traces with those of the supervisor. What nobody armed has number 0.
+// withOrders joins the windows of the records and traces with those of the supervisor. What nobody armed has no number.
 func withOrders(seen *catalog.List, s *panel.Supervised) (*catalog.List, map[string]*control.Window) {
 	orders := map[string]*control.Window{}
 	list := *seen
@@ -55,7 +55,9 @@ func withOrders(seen *catalog.List, s *panel.Supervised) (*catalog.List, map[str
 	of := assign(list.Windows, s.Windows)
 	for i := range list.Windows {
 		w := list.Windows[i]
-		w.Number = 0
+		if !w.Ordered {
+			w.Number = 0
+		}
 		row := ordered{atNS: w.TimeNS}
 		if k := of[i]; k >= 0 {
 			o := &s.Windows[k]
@@ -103,7 +105,7 @@ type ordered struct {
 
 // tell puts the supervisor's word on a window. Where the traces were read and say less good, theirs stays.
 func tell(w *catalog.Window, o *control.Window, s *panel.Supervised) {
-	w.Number = o.N
+	w.Number, w.Stray = o.N, 0
 	if o.State == control.WindowVerified && (w.State == catalog.Incomplete || w.State == catalog.Unjoined || w.State == catalog.Failed) {
 		return
 	}
@@ -116,13 +118,19 @@ func tell(w *catalog.Window, o *control.Window, s *panel.Supervised) {
 // togetherNS is how far apart the markers of one window may lie on several engines.
 const togetherNS = 2_000_000_000
 
-// assign finds for each window of the records the order that it came from, -1 for none. A finished order is known by its first step; the one
-// that goes on is the newest window since it was armed. Markers of other engines at the same time belong to the same order.
+// assign finds for each window of the records the order that it came from, -1 for none: by its number where the run's folder tells that. Else a
+// finished order is known by its first step; the one that goes on is the newest window since it was armed. Markers of other engines at the same
+// time belong to the same order.
 func assign(windows []catalog.Window, orders []control.Window) []int {
 	of := slices.Repeat([]int{-1}, len(windows))
+	for i := range windows {
+		if w := &windows[i]; w.Ordered && w.Number > 0 {
+			of[i] = slices.IndexFunc(orders, func(o control.Window) bool { return o.N == w.Number })
+		}
+	}
 	for k := range orders {
 		o := &orders[k]
-		if o.First == nil {
+		if o.First == nil || slices.Contains(of, k) {
 			continue
 		}
 		for i := range windows {
@@ -135,7 +143,7 @@ func assign(windows []catalog.Window, orders []control.Window) []int {
 	}
 	for k := range orders {
 		o := &orders[k]
-		if !panel.OpenWindow(o.State) || o.State == control.WindowArmed {
+		if !panel.OpenWindow(o.State) || o.State == control.WindowArmed || slices.Contains(of, k) {
 			continue
 		}
 		if i := len(windows) - 1; i >= 0 && of[i] < 0 && windows[i].TimeNS >= o.ArmedNS {

@@ -157,7 +157,7 @@ func (p *windowsPage) toStep() tea.Cmd {
 			step = s.Index
 		}
 	}
-	what := "step " + strconv.FormatInt(step, 10) + " of window " + strconv.Itoa(w.Number) + ": i comes back"
+	what := "step " + strconv.FormatInt(step, 10) + " of window " + w.Name() + ": i comes back"
 	ctx, source := p.ctx, p.source
 	return func() tea.Msg {
 		at, ok, err := source.AtStep(ctx, engine, step)

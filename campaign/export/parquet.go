@@ -11,6 +11,7 @@ import (
 	"opprof/campaign/export/feed"
 	"opprof/campaign/export/tables"
 	"opprof/campaign/export/windows"
+	"opprof/engine/armed"
 	"opprof/engine/record"
 	"opprof/traces/family"
 )
@@ -23,6 +24,7 @@ type Source struct {
 	Streams  []string
 	Traces   []string
 	Rules    *family.Rules
+	Armed    *armed.List // what the run's folder tells of its windows; nil numbers them by time
 }
 
 // Tables are the names of the tables that Parquet writes.

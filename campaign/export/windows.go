@@ -17,7 +17,7 @@ import (
 // writeWindows writes the three tables of profiler windows.
 func (p *parquetExport) writeWindows(ctx context.Context, sum *Summary) error {
 	s := p.source
-	all, err := windows.List(ctx, windows.Source{Traces: s.Traces, Streams: s.Streams, Rules: s.Rules}, p.marks, nil)
+	all, err := windows.List(ctx, windows.Source{Traces: s.Traces, Streams: s.Streams, Rules: s.Rules, Armed: s.Armed}, p.marks, nil)
 	if err != nil {
 		return err
 	}
@@ -25,7 +25,7 @@ func (p *parquetExport) writeWindows(ctx context.Context, sum *Summary) error {
 	byEngine := map[string][]tables.Window{}
 	for i := range all {
 		w := &all[i]
-		byEngine[w.Engine] = append(byEngine[w.Engine], tables.Window{Number: int64(w.Number), TimeNS: w.TimeNS, Report: reportOf(&w.Window)})
+		byEngine[w.Engine] = append(byEngine[w.Engine], tables.Window{Number: number(w), Name: w.Name(), TimeNS: w.TimeNS, Report: reportOf(&w.Window)})
 		for _, f := range w.Files {
 			if f.State == catalog.FileFailed {
 				sum.Problems = append(sum.Problems, "cannot read trace: "+f.Why)
@@ -40,11 +40,19 @@ func (p *parquetExport) writeWindows(ctx context.Context, sum *Summary) error {
 	return nil
 }
 
+// number is that of a window, negative for one that nobody armed.
+func number(w *windows.Window) int64 {
+	if w.Number == 0 {
+		return -int64(w.Stray)
+	}
+	return int64(w.Number)
+}
+
 // reportOf is what `opprof trace --json` says of a window, and of one without traces what its marker says.
 func reportOf(w *catalog.Window) *capture.WindowReport {
 	out := &capture.WindowReport{}
 	if w.Detail != nil {
-		c := capture.Capture{Windows: []join.Window{*w.Detail}, Paths: map[*rank.Breakdown]string{}}
+		c := capture.Capture{Windows: []join.Window{*w.Detail}, Names: []string{w.Name()}, Paths: map[*rank.Breakdown]string{}}
 		for _, b := range w.Detail.Ranks {
 			c.Paths[b] = b.File
 			for _, f := range w.Files {

@@ -35,7 +35,8 @@ type Report struct {
 
 // TracedWindow is a profiler window with the breakdown of its traces.
 type TracedWindow struct {
-	Number    int                   `json:"number"` // by time, 1 first
+	Number    int                   `json:"number"` // it was armed under, or by time where the run's folder does not tell; 0 for one that nobody armed
+	Name      string                `json:"name"`   // the number; t1, t2 … by time for windows that nobody armed
 	State     string                `json:"state"`
 	Reason    string                `json:"reason"`     // why it is not verified; "" when nothing is to be said
 	StartNS   int64                 `json:"start_ns"`   // since 1970; 0 unknown
@@ -69,10 +70,10 @@ func Windows(list *catalog.List) []TracedWindow {
 	}
 	for i := range list.Windows {
 		w := &list.Windows[i]
-		v := TracedWindow{Number: w.Number, State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep, StallNS: w.StallNS,
+		v := TracedWindow{Number: w.Number, Name: w.Name(), State: string(w.State), Reason: w.Reason, StartNS: w.TimeNS, FirstStep: w.FirstStep, LastStep: w.LastStep, StallNS: w.StallNS,
 			Ranks: w.Ranks, Expected: w.Expected}
 		if w.Detail != nil {
-			c := capture.Capture{Windows: []join.Window{*w.Detail}, Paths: map[*rank.Breakdown]string{}}
+			c := capture.Capture{Windows: []join.Window{*w.Detail}, Names: []string{w.Name()}, Paths: map[*rank.Breakdown]string{}}
 			for _, b := range w.Detail.Ranks {
 				c.Paths[b] = b.File
 			}

@@ -35,15 +35,27 @@ func (r *Report) windows() []page.Block {
 		if w.StallNS > 0 {
 			stall = unit.DurationMS(w.StallNS)
 		}
-		list.Rows = append(list.Rows, []string{fmt.Sprint(w.Number), w.State, r.date(w.StartNS), steps, ranks, stall, w.Reason})
+		list.Rows = append(list.Rows, []string{w.Name, w.State, r.date(w.StartNS), steps, ranks, stall, w.remark()})
 		if w.Detail != nil && i < detailed {
-			details = append(details, page.Fold{Title: fmt.Sprintf("Window %d by family, rank and iteration", w.Number), Blocks: breakdown(w.Detail)})
+			details = append(details, page.Fold{Title: "Window " + w.Name + " by family, rank and iteration", Blocks: breakdown(w.Detail)})
 		}
 	}
 	if len(r.Windows) > detailed {
 		list.Note = fmt.Sprintf("Breakdowns follow of the first %d windows; opprof trace has all.", detailed)
 	}
 	return append([]page.Block{list}, details...)
+}
+
+// remark is why a window is not verified, and that nobody armed it.
+func (w *TracedWindow) remark() string {
+	const nobody = "nobody armed it"
+	switch {
+	case w.Number > 0:
+		return w.Reason
+	case w.Reason == "":
+		return nobody
+	}
+	return nobody + "; " + w.Reason
 }
 
 // breakdown is what the traces of a window tell.

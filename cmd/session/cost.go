@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"opprof/campaign/calibrate"
+	"opprof/engine/armed"
 	"opprof/engine/rundir"
 	"opprof/traces/capture"
 	"opprof/traces/catalog"
@@ -73,7 +74,8 @@ func (c *cost) readBeside(ctx context.Context) error {
 		if err != nil || len(run.Traces) == 0 {
 			continue
 		}
-		found, err := capture.Load(ctx, capture.Input{Traces: run.Traces, Streams: run.Streams, Rules: rules, Parallel: 1})
+		found, err := capture.Load(ctx, capture.Input{Traces: run.Traces, Streams: run.Streams, Rules: rules, Parallel: 1,
+			Runs: []capture.Run{{Traces: run.Traces, Armed: armed.Read(run.Root)}}})
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -81,7 +83,7 @@ func (c *cost) readBeside(ctx context.Context) error {
 			continue
 		}
 		for i, w := range found.Windows {
-			c.others = append(c.others, calibrate.Named{Name: filepath.Base(path) + " window " + strconv.Itoa(i+1), Window: w})
+			c.others = append(c.others, calibrate.Named{Name: filepath.Base(path) + " window " + found.Names[i], Window: w})
 		}
 	}
 	c.beside = nil
@@ -98,7 +100,7 @@ func (c *cost) look(ctx context.Context, l *catalog.List) error {
 			continue
 		}
 		keys = append(keys, w.Key+" "+strconv.Itoa(len(w.Detail.Ranks))+" "+string(w.State))
-		windows = append(windows, calibrate.Named{Name: "window " + strconv.Itoa(w.Number), Window: *w.Detail})
+		windows = append(windows, calibrate.Named{Name: "window " + w.Name(), Window: *w.Detail})
 	}
 	next := *c.learned.Load()
 	if c.version > 0 && next.Done == l.Done && next.Of == l.Of && slices.Equal(keys, c.keys) {

@@ -13,6 +13,11 @@ func (s *Session) Frame(ctx context.Context, q store.Query) (*store.Frame, error
 	if err := s.usable(ctx); err != nil {
 		return nil, err
 	}
+	return s.named(s.picture(ctx, q))
+}
+
+// picture is a Frame whose windows have no names yet.
+func (s *Session) picture(ctx context.Context, q store.Query) (*store.Frame, error) {
 	q.NowNS = 0
 	if s.options.Kind != KindFinished {
 		q.NowNS = s.options.Now().UnixNano()

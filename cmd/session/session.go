@@ -57,6 +57,7 @@ type Session struct {
 	past    past
 	log     *serverlog.Log
 	windows *catalog.Catalog
+	numbers *numbers
 	experts *experts.Watch
 	cost    *cost
 	book    *remarks.Book
@@ -98,6 +99,7 @@ func Open(ctx context.Context, run *rundir.Run, o Options) *Session {
 	s.watch, s.disk = alert.New(s.limits), newDiskWatch(o.Now)
 	s.notes = newNotes(s.store, s.watch, s.replaced)
 	s.log = newLog(run)
+	s.numbers = newNumbers(run.Root)
 	s.windows = s.newCatalog()
 	s.experts, s.cost = s.newExperts(), newCost(o.Beside)
 	s.book = remarks.NewBook(run.Root, o.NotesDir, o.Now)

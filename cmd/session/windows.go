@@ -20,7 +20,7 @@ const traceEvery = time.Second
 func (s *Session) newCatalog() *catalog.Catalog {
 	return catalog.New(catalog.Options{
 		Traces: s.run.ListTraces, Streams: s.run.ListStreams, Markers: s.markers, Ranks: s.ranks, Step: s.step, Rules: family.Default,
-		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote, Pending: s.options.pending,
+		Live: s.options.Kind != KindFinished, Now: s.options.Now, Note: s.options.traceNote, Pending: s.options.pending, Armed: s.numbers.look,
 	})
 }
 

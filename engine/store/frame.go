@@ -190,6 +190,7 @@ type Column struct {
 
 // Window is a profiler window as the Layer-1 markers tell it, before its traces are looked at.
 type Window struct {
+	Name          string `json:"name"` // the number that it was armed under, or by time; t1, t2 … where nobody armed it, "-" before that is known; "" in a picture of records alone
 	Engine        string `json:"engine"`
 	StartNS       int64  `json:"start_ns"`        // time of the start marker
 	AfterStep     int64  `json:"after_step"`      // the window's first step is the next one

@@ -27,11 +27,13 @@ type Input struct {
 	Taxonomy []string           // traces of windows without CUDA graphs of the same model, read only for the places of kernels that they teach
 	Parallel int                // files read at once; 0 is one a processor
 	Progress func(done, of int) // called after each file, from any goroutine; may be nil
+	Runs     []Run              // that the traces lie in, for the numbers of their windows; none numbers by time
 }
 
 // Capture is what was loaded.
 type Capture struct {
 	Windows []join.Window // by time
+	Names   []string      // of Windows: what each is called
 	Paths   map[*rank.Breakdown]string
 	Failed  []Failure
 }
@@ -67,6 +69,7 @@ func Load(ctx context.Context, in Input) (*Capture, error) {
 	for i, g := range groups {
 		c.Windows = append(c.Windows, steps.window(i, g))
 	}
+	c.name(in.Runs)
 	return c, nil
 }
 

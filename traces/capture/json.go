@@ -21,6 +21,7 @@ type FailedFile struct {
 
 // WindowReport is one window.
 type WindowReport struct {
+	Name       string            `json:"name"` // the number that it was armed under, or by time where the run's folder does not tell; t1, t2 … for windows that nobody armed
 	Files      []string          `json:"files"`
 	State      string            `json:"state"` // verified, unjoined or incomplete
 	Reason     string            `json:"reason"`
@@ -138,7 +139,11 @@ type RankIterationReport struct {
 func (c *Capture) Report(top int) Report {
 	r := Report{Schema: 1, Windows: []WindowReport{}, Failed: []FailedFile{}}
 	for i := range c.Windows {
-		r.Windows = append(r.Windows, c.window(&c.Windows[i], top))
+		w := c.window(&c.Windows[i], top)
+		if i < len(c.Names) {
+			w.Name = c.Names[i]
+		}
+		r.Windows = append(r.Windows, w)
 	}
 	for _, f := range c.Failed {
 		r.Failed = append(r.Failed, FailedFile{f.Path, f.Err.Error()})

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"opprof/engine/armed"
 	"opprof/engine/store"
 	"opprof/traces/capture"
 	"opprof/traces/family"
@@ -28,6 +29,8 @@ type Options struct {
 	Now   func() time.Time
 	// Pending says of a window that is armed what is waited for; "" when none is. nil is never.
 	Pending func() string
+	// Armed is what the run's folder tells of its windows, for their numbers; nil, and a nil list, number by time.
+	Armed func() *armed.List
 	// Note says why windows have no traces, where that is known; "" when it is not.
 	Note string
 	// Events bounds the timeline of a file, MaxFiles how many files are kept in memory. 0 is the default.
@@ -346,6 +349,9 @@ func (c *Catalog) publish() {
 	}
 	if c.options.Pending != nil {
 		k.armed = c.options.Pending()
+	}
+	if c.options.Armed != nil {
+		k.orders = c.options.Armed()
 	}
 	c.version++
 	l := &List{Version: c.version, Windows: merge(k), Of: len(c.files), Problem: c.problem}

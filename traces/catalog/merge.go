@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"opprof/engine/armed"
 	"opprof/engine/store"
 	"opprof/engine/unit"
 	"opprof/traces/join"
@@ -23,6 +24,7 @@ type known struct {
 	nowNS   int64 // 0 when nothing is written any more
 	note    string
 	armed   string // what an armed window waits for; "" when none is armed
+	orders  *armed.List
 }
 
 // markerSlackNS is how much earlier than its marker a window may seem to start: clocks of two processes.
@@ -36,7 +38,7 @@ func merge(k known) []Window {
 	out := make([]Window, 0, len(k.markers))
 	for i := range k.markers {
 		m := &k.markers[i]
-		w := Window{Key: "m" + strconv.FormatInt(m.StartNS, 10) + m.Engine, Marker: m, TimeNS: m.StartNS, FirstStep: m.AfterStep + 1, Expected: k.ranks}
+		w := Window{Key: MarkerKey(m), Marker: m, TimeNS: m.StartNS, FirstStep: m.AfterStep + 1, Expected: k.ranks}
 		if m.StopNS != 0 {
 			w.LastStep = m.StopAfterStep
 		}
@@ -54,14 +56,45 @@ func merge(k known) []Window {
 	for i := range out {
 		out[i].State, out[i].Reason = k.judge(&out[i])
 	}
-	if k.armed != "" {
-		out = append(out, Window{Key: "armed", State: Armed, Reason: k.armed, Expected: k.ranks})
-	}
+	names := k.orders.Names(seen(out))
 	for i := range out {
-		out[i].Number = i + 1
+		out[i].Number, out[i].Stray, out[i].Ordered = names[i].Number, names[i].Stray, k.orders != nil
+	}
+	if k.armed != "" {
+		w := Window{Key: "armed", State: Armed, Reason: k.armed, Expected: k.ranks, Ordered: k.orders != nil}
+		if !w.Ordered {
+			w.Number = len(out) + 1
+		}
+		out = append(out, w)
 	}
 	return out
 }
+
+// seen is what the windows are known by.
+func seen(windows []Window) []armed.Seen {
+	out := make([]armed.Seen, len(windows))
+	for i := range windows {
+		w := &windows[i]
+		s := armed.Seen{DP: -1, AfterStep: -1, StartNS: w.TimeNS}
+		for _, f := range w.Files {
+			s.Files = append(s.Files, f.Path)
+		}
+		if w.Detail != nil {
+			s.DP = w.Detail.DP()
+		}
+		switch {
+		case w.Marker != nil:
+			s.Engine, s.AfterStep = w.Marker.Engine, w.Marker.AfterStep
+		case w.Detail != nil && w.Detail.Join.Method != "":
+			s.AfterStep = w.Detail.Join.AfterStep
+		}
+		out[i] = s
+	}
+	return out
+}
+
+// MarkerKey is the key of the window of a marker.
+func MarkerKey(m *store.Window) string { return "m" + strconv.FormatInt(m.StartNS, 10) + m.Engine }
 
 // placeWindow gives a window of traces to its marker, or a line of its own.
 func (k *known) placeWindow(out []Window, d *join.Window) []Window {

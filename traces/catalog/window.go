@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"opprof/engine/armed"
 	"opprof/engine/store"
 	"opprof/traces/family"
 	"opprof/traces/join"
@@ -25,10 +26,12 @@ const (
 
 // Window is one profiler window of a run. What is not known yet is at its zero value.
 type Window struct {
-	Key    string // names the window as long as the run is open
-	Number int    // by time, 1 first
-	State  State
-	Reason string // why it is not verified, in a sentence; "" when nothing is to be said
+	Key     string // names the window as long as the run is open
+	Number  int    // it was armed under, or by time where the run's folder does not tell; 0 for one that nobody armed
+	Stray   int    // of one that nobody armed, by time among those; 0 for others
+	Ordered bool   // the run's folder tells which windows were armed
+	State   State
+	Reason  string // why it is not verified, in a sentence; "" when nothing is to be said
 
 	Marker *store.Window // nil for traces without a marker
 	TimeNS int64         // start of the profiler, or else of the first label, ns since 1970
@@ -44,6 +47,9 @@ type Window struct {
 	Detail    *join.Window     // nil until its traces were read
 	Timelines []*rank.Timeline // by rank of Detail, for windows that are looked at; nil entries are not known
 }
+
+// Name is what the window is called everywhere: its number, or t1, t2 … when nobody armed it.
+func (w *Window) Name() string { return armed.Name{Number: w.Number, Stray: w.Stray}.String() }
 
 // File is one trace file of a window.
 type File struct {

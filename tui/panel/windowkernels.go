@@ -23,7 +23,7 @@ type Side struct {
 
 // Name says which rank of which window it is.
 func (s Side) Name() string {
-	return fmt.Sprintf("window %d %s", s.Window.Number, RankName(s.Window.Detail, s.Rank))
+	return fmt.Sprintf("window %s %s", s.Window.Name(), RankName(s.Window.Detail, s.Rank))
 }
 
 func (s Side) breakdown() *rank.Breakdown { return s.Window.Detail.Ranks[s.Rank] }

@@ -67,10 +67,7 @@ func severalEngines(windows []catalog.Window) bool {
 
 func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.Location) []Cell {
 	mark, role := WindowMark(gl, w.State)
-	number := strconv.Itoa(w.Number)
-	if w.Number == 0 {
-		number = unit.Unknown // nobody armed it here
-	}
+	number := w.Name()
 	if w.Key == marked {
 		number = "a " + number
 	}

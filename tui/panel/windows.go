@@ -1,6 +1,7 @@
 package panel
 
 import (
+	"cmp"
 	"strconv"
 
 	"opprof/engine/store"
@@ -16,6 +17,9 @@ func windowsPanel() Panel {
 		return []string{unit.Count(int64(len(in.Frame.Windows))) + " in run"}
 	}, Draw: drawWindows}
 }
+
+// WindowName is what a window of a frame is called: by time where the frame was made of records alone.
+func WindowName(f *store.Frame, i int) string { return cmp.Or(f.Windows[i].Name, strconv.Itoa(i+1)) }
 
 func drawWindows(g *chart.Grid, in *Input) {
 	windows := in.Frame.Windows
@@ -50,7 +54,7 @@ func windowRow(i int, w *store.Window, in *Input) []cell {
 		}
 	}
 	return []cell{
-		{strconv.Itoa(i + 1), theme.RoleWindow}, {unit.ClockSeconds(w.StartNS, in.Zone), theme.RoleText}, {state, role},
+		{WindowName(in.Frame, i), theme.RoleWindow}, {unit.ClockSeconds(w.StartNS, in.Zone), theme.RoleText}, {state, role},
 		{steps, theme.RoleText}, {n, theme.RoleText}, stall, {w.Engine, theme.RoleDim},
 	}
 }

@@ -13,10 +13,10 @@ import (
 // firstRank is the process of the first rank of a window; the processes of engines come before.
 const firstRank = 10_000
 
-// window writes the ranks of a window.
-func (t *trace) window(ctx context.Context, w *windows.Window) error {
+// window writes the ranks of a window; place is its own among those that are written.
+func (t *trace) window(ctx context.Context, place int, w *windows.Window) error {
 	if w.Detail == nil {
-		t.summary.Problems = append(t.summary.Problems, fmt.Sprintf("window %d has no traces that could be read", w.Number))
+		t.summary.Problems = append(t.summary.Problems, fmt.Sprintf("window %s has no traces that could be read", w.Name()))
 		return nil
 	}
 	shift := t.shift(w)
@@ -25,10 +25,10 @@ func (t *trace) window(ctx context.Context, w *windows.Window) error {
 			return ctx.Err()
 		}
 		if k >= len(w.Timelines) || w.Timelines[k] == nil {
-			t.summary.Problems = append(t.summary.Problems, fmt.Sprintf("window %d: the kernels of %s could not be read, or are too many", w.Number, w.Detail.Ranks[k].File))
+			t.summary.Problems = append(t.summary.Problems, fmt.Sprintf("window %s: the kernels of %s could not be read, or are too many", w.Name(), w.Detail.Ranks[k].File))
 			continue
 		}
-		t.rank(w, k, shift)
+		t.rank(w, k, shift, firstRank+int64(place)*1000+int64(k))
 		if err := t.failed(); err != nil {
 			return err
 		}
@@ -50,14 +50,13 @@ func (t *trace) shift(w *windows.Window) int64 {
 }
 
 // rank writes the labelled iterations and the kernels of a rank.
-func (t *trace) rank(w *windows.Window, k int, shiftNS int64) {
+func (t *trace) rank(w *windows.Window, k int, shiftNS, pid int64) {
 	b := w.Detail.Ranks[k]
-	pid := firstRank + int64(w.Number)*1000 + int64(k)
 	name := fmt.Sprintf("rank %d", b.Rank.Global)
 	if b.Rank.Global < 0 {
 		name = b.File
 	}
-	t.out.name(track{pid, 0}, "process", fmt.Sprintf("window %d, %s, %s", w.Number, name, w.State), pid)
+	t.out.name(track{pid, 0}, "process", fmt.Sprintf("window %s, %s, %s", w.Name(), name, w.State), pid)
 	iterations := t.labels(w, k, pid, shiftNS)
 	lanes := &lanes{t: t, pid: pid, streams: w.Timelines[k]}
 	for i := range w.Timelines[k].Events {

@@ -56,7 +56,7 @@ func Write(ctx context.Context, dst io.Writer, in Input) (Summary, error) {
 		t.out = newEvents(dst, t.earliest(), in.Run)
 	}
 	for i := range in.Windows {
-		if err := t.window(ctx, &in.Windows[i]); err != nil {
+		if err := t.window(ctx, i+1, &in.Windows[i]); err != nil {
 			return t.summary, err
 		}
 	}

@@ -49,7 +49,7 @@ func windowsOf(t testing.TB, name, pattern, stream string) []windows.Window {
 	if _, err := open(t, stream).Each(context.Background(), func(it *feed.Item) error { m.Add(it.Stream, it.Line); return nil }, nil); err != nil {
 		t.Fatal(err)
 	}
-	all, err := windows.List(context.Background(), in, m, func(int) bool { return true })
+	all, err := windows.List(context.Background(), in, m, func(string) bool { return true })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ import (
 
 // Window is a row of the windows table: a profiler window, by its traces or by its marker alone.
 type Window struct {
-	Number int64 // by time, 1 first
+	Number int64 // it was armed under, or by time where the run's folder does not tell; negative for one that nobody armed
+	Name   string
 	TimeNS int64 // start of the profiler, or else of the first label, ns since 1970
 	Report *capture.WindowReport
 }
@@ -17,7 +18,8 @@ type Window struct {
 // Windows is one row a profiler window.
 func Windows() *columnar.Table[Window] {
 	return &columnar.Table[Window]{Name: "windows", Doc: "One row for each profiler window.", Columns: []columnar.Column[Window]{
-		columnar.Int("window", "", "number of the window in its run, by time, from 1", func(w *Window) int64 { return w.Number }),
+		columnar.Int("window", "", "number that the window was armed under, or by time, from 1, where the run's folder does not tell; negative for one that nobody armed: -1 is t1", func(w *Window) int64 { return w.Number }),
+		columnar.Text("window_name", "what the window is called: its number, or t1, t2 … where nobody armed it", func(w *Window) string { return w.Name }),
 		columnar.MaybeInt("time_ns", "ns since 1970", "start of the first labelled step, or of the profiler where there are no traces", func(w *Window) (int64, bool) { return w.TimeNS, w.TimeNS != 0 }),
 		columnar.Text("state", "verified, unjoined, incomplete, or recorded where its marker is all there is", func(w *Window) string { return w.Report.State }),
 		columnar.MaybeText("reason", "why it is not verified", func(w *Window) string { return w.Report.Reason }),

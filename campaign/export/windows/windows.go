@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"opprof/engine/armed"
 	"opprof/engine/record"
 	"opprof/engine/store"
 	"opprof/traces/catalog"
@@ -58,6 +59,7 @@ type Source struct {
 	Traces  []string
 	Streams []string
 	Rules   *family.Rules
+	Armed   *armed.List // what the run's folder tells of its windows; nil numbers them by time
 }
 
 // Window is a window and its engine, "" when nothing tells.
@@ -66,12 +68,13 @@ type Window struct {
 	Engine string
 }
 
-// List lists the windows by time. Of those that open accepts by their number, the timelines are read too; nil opens none.
-func List(ctx context.Context, s Source, m *Markers, open func(number int) bool) ([]Window, error) {
+// List lists the windows by time. Of those that open accepts by their name, the timelines are read too; nil opens none.
+func List(ctx context.Context, s Source, m *Markers, open func(name string) bool) ([]Window, error) {
 	c := catalog.New(catalog.Options{
 		Traces: func() ([]string, error) { return s.Traces, nil }, Streams: func() ([]string, error) { return s.Streams, nil },
 		Markers: m.windows, Ranks: func() int { return int(m.ranks) }, Rules: func() (*family.Rules, error) { return s.Rules, nil },
-		Now: time.Now, MaxFiles: max(len(s.Traces), 1), Events: timelineEvents,
+		Armed: func() *armed.List { return s.Armed },
+		Now:   time.Now, MaxFiles: max(len(s.Traces), 1), Events: timelineEvents,
 	})
 	if err := c.Look(ctx); err != nil {
 		return nil, fmt.Errorf("cannot read windows: %w", err)
@@ -79,7 +82,7 @@ func List(ctx context.Context, s Source, m *Markers, open func(number int) bool)
 	if open != nil {
 		var keys []string
 		for _, w := range c.List().Windows {
-			if open(w.Number) {
+			if open(w.Name()) {
 				keys = append(keys, w.Key)
 			}
 		}
