@@ -119,6 +119,9 @@ func (p *expertsPage) count() {
 		}
 	}
 	r := experts.NewReport(load, p.list.Files, p.placement(load))
+	if p.list.Remark != "" {
+		r.Warnings = append([]string{p.list.Remark}, r.Warnings...)
+	}
 	p.report = &r
 	p.layer = max(0, min(p.layer, len(r.Layer)-1))
 }

@@ -131,24 +131,6 @@ func (d *demo) beginLog(recording string) error {
 	return d.log.writeDue(d.now().UnixNano())
 }
 
-// putExperts writes the routed experts, as a campaign leaves them that collects them from a server of its own.
-func (d *demo) putExperts() error {
-	files, err := testdata.Experts()
-	if err != nil {
-		return err
-	}
-	dir := filepath.Join(d.run, rundir.ExpertsName)
-	if err := os.MkdirAll(dir, rundir.DirMode); err != nil {
-		return err
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), text, rundir.FileMode); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // demoStartNS is the moment of the recording at which the demo comes in: in the long runs the KV cache runs full there and requests are
 // preempted.
 func demoStartNS(r *replay) int64 { return r.loopNS * 3 / 5 }

@@ -46,11 +46,3 @@ func (s *Session) HasExperts() bool {
 	l := s.experts.List()
 	return l.Of > 0 || l.Problem != ""
 }
-
-// Experts are the routed experts as they are known now.
-func (s *Session) Experts(ctx context.Context) (*experts.List, error) {
-	if err := s.usable(ctx); err != nil {
-		return nil, err
-	}
-	return s.experts.List(), nil
-}

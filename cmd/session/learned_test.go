@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -52,6 +53,16 @@ func TestDemoTeaches(t *testing.T) {
 	list := eventually(t, s.Experts, func(l *experts.List) bool { return l.Of > 0 && l.Done == l.Of })
 	if !s.HasExperts() || list.Load == nil || list.Load.Layers != 48 || list.Load.Tokens != 286 {
 		t.Errorf("%+v", list)
+	}
+	if list.Remark == "" {
+		t.Error("nothing says that the experts are a recording")
+	}
+	loads := map[string]bool{}
+	for layer := range list.Load.Layers {
+		loads[fmt.Sprint(list.Load.Layer(layer))] = true
+	}
+	if len(loads) != list.Load.Layers || list.Load.RepeatedRows != 0 || list.Load.OutOfRange != 0 {
+		t.Errorf("%d layers have %d loads; %d rows with an expert twice", list.Load.Layers, len(loads), list.Load.RepeatedRows)
 	}
 	learned := eventually(t, s.Cost, func(l *calibrate.Learned) bool { return l.Windows >= calibrate.MinWindows && l.Done == l.Of })
 	if !s.HasCost() || len(learned.Sets) != 1 {

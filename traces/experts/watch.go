@@ -16,6 +16,7 @@ type List struct {
 	Done    int    // files read or given up
 	Of      int    // files seen
 	Problem string // why the folder could not be looked at; "" when it could
+	Remark  string // what a reader has to know of where they come from; "" for nothing
 }
 
 // Watch reads routed experts as their files come and change. One goroutine looks at the files; any goroutine may ask what is known.
