@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -92,6 +93,11 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("REPOSITORY", repository)
+			_, port, err := net.SplitHostPort(freePort(t))
+			if err != nil {
+				return err
+			}
+			env.Setenv("PORT", port)
 			env.Defer(func() { stopAll(env) })
 			return os.MkdirAll(filepath.Join(env.WorkDir, "tmp"), 0o700)
 		},
