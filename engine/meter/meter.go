@@ -199,8 +199,11 @@ func (m *Meter) judge(healthErr, metricsErr error, metrics *vllm.Metrics) {
 	if m.state == Answers {
 		s = newSample(now, metrics)
 	}
+	if n := len(m.samples); n > 0 && now < m.samples[n-1].atNS {
+		m.samples = nil // the clock was set back: what was taken before has no place on the axis
+	}
 	m.samples = append(m.samples, s)
-	for len(m.samples) > 0 && now-m.samples[0].atNS > keepNS {
+	for now-m.samples[0].atNS > keepNS {
 		m.samples = m.samples[1:]
 	}
 }

@@ -189,3 +189,17 @@ func TestRunAndWait(t *testing.T) {
 		t.Error("waited for ever")
 	}
 }
+
+// TestTheClockIsSetBack: what was taken at a later time gives no rate and no history, and is not kept until that time comes again.
+func TestTheClockIsSetBack(t *testing.T) {
+	b := newBench(t)
+	b.ask(0, said(100, 3))
+	b.ask(1, said(200, 3))
+	r := b.ask(-3600, said(300, 3))
+	if len(r.History) != 1 || r.Generated.PerS != nil || *r.Generated.Total != 300 || r.RateNS != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r = b.ask(2, said(400, 3)); len(r.History) != 2 || *r.Generated.PerS != 50 {
+		t.Errorf("afterwards: %+v", r)
+	}
+}
