@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -136,7 +137,12 @@ func compressTrace(ctx context.Context, path string) (err error) {
 		return errors.New("it has grown meanwhile")
 	}
 	// A link, unlike a rename, never replaces a file of that name.
-	if err := os.Link(temp.Name(), path+".gz"); err != nil {
+	switch err := os.Link(temp.Name(), path+".gz"); {
+	case errors.Is(err, fs.ErrExist): // of a process that was killed before it removed the plain file, or of somebody else
+		if same := holds(ctx, path+".gz", size, sum.Sum32()); same != nil {
+			return fmt.Errorf("%w, and does not hold the same (%w): move one of them away", err, same)
+		}
+	case err != nil:
 		return err
 	}
 	if err := syncFolder(dir); err != nil {
@@ -156,6 +162,19 @@ func (r reading) Read(p []byte) (int, error) {
 		return 0, err
 	}
 	return r.in.Read(p)
+}
+
+// holds returns nil if a compressed file that is there already inflates to the same bytes.
+func holds(ctx context.Context, path string, size int64, sum uint32) error {
+	f, err := regular.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := readsBack(ctx, f, size, sum); err != nil {
+		return err
+	}
+	return f.Sync()
 }
 
 func readsBack(ctx context.Context, f *os.File, size int64, sum uint32) error {

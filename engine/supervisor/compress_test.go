@@ -1,6 +1,10 @@
 package supervisor
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,5 +57,43 @@ func TestCompressVerified(t *testing.T) {
 	}
 	if _, err := PlainTraces(t.TempDir()); err == nil {
 		t.Error("a folder without a journal has verified windows")
+	}
+}
+
+// TestACopyIsThereAlready: a compressor that was killed before it removed the plain file is taken up; a file of somebody else stays.
+func TestACopyIsThereAlready(t *testing.T) {
+	packed := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return b.Bytes()
+	}
+	for _, c := range []struct {
+		name  string
+		copy  []byte
+		taken bool
+	}{{"whole", packed("a trace"), true}, {"of another trace", packed("another"), false}, {"cut", packed("a trace")[:20], false}, {"foreign", []byte("text"), false}} {
+		path := filepath.Join(t.TempDir(), "a.trace.json")
+		for _, err := range []error{os.WriteFile(path, []byte("a trace"), 0o600), os.WriteFile(path+".gz", c.copy, 0o600)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		out, err := compressApart(t.Context(), []string{path})
+		_, plain := os.Stat(path)
+		if taken := err == nil && out[0] == path+".gz" && errors.Is(plain, fs.ErrNotExist); taken != c.taken || err != nil && plain != nil {
+			t.Errorf("%s: %v, %v; the plain file: %v", c.name, out, err, plain)
+		}
+		if now, err := os.ReadFile(path + ".gz"); err != nil || !bytes.Equal(now, c.copy) {
+			t.Errorf("%s: the copy was changed: %v", c.name, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*.tmp")); len(left) > 0 {
+			t.Errorf("%s: left %v", c.name, left)
+		}
 	}
 }
