@@ -75,6 +75,8 @@ func (s *servers) Stop(ctx context.Context, dir string) (string, error) {
 	if _, err := os.Stat(filepath.Join(dir, rundir.JournalName)); errors.Is(err, fs.ErrNotExist) {
 		return "it was not started", nil
 	}
+	again := time.NewTicker(settleLook)
+	defer again.Stop()
 	for {
 		client, err := s.Reach(ctx, dir)
 		if err != nil {
@@ -90,8 +92,10 @@ func (s *servers) Stop(ctx context.Context, dir string) (string, error) {
 		if err != nil || !stand.Open {
 			return stand.Status.Reason, err
 		}
-		if ctx.Err() != nil {
+		select {
+		case <-ctx.Done():
 			return "", ctx.Err()
+		case <-again.C:
 		}
 	}
 }
