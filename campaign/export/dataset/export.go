@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"opprof/engine/rundir"
 )
 
@@ -109,6 +111,9 @@ func (e *Export) Commit(read any) (Manifest, error) {
 		}
 		m.Files = append(m.Files, f.entry)
 	}
+	if err := e.syncFolders(); err != nil {
+		return m, fmt.Errorf("cannot bring the names of tables to the disk: %w", err)
+	}
 	if err := e.removeStale(m.Files); err != nil {
 		return m, err
 	}
@@ -125,6 +130,36 @@ func (e *Export) Commit(read any) (Manifest, error) {
 		_ = os.Remove(path + outdated)
 	}
 	return m, err
+}
+
+// syncFolders brings the names of the files, and of the folders that were made for them, to the disk: the manifest promises them.
+func (e *Export) syncFolders() error {
+	folders := map[string]bool{}
+	for _, f := range e.files {
+		folders[filepath.Dir(f.temp)] = true
+	}
+	for _, made := range e.made {
+		folders[filepath.Dir(made)] = true
+	}
+	for folder := range folders {
+		if err := syncFolder(filepath.Join(e.dataset.dir, folder)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// syncFolder syncs a folder. Some file systems refuse that; the names are there all the same.
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
 }
 
 func (e *Export) removeStale(now []Entry) error {
