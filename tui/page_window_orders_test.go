@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -107,4 +108,25 @@ func TestOrdersLoseNothing(t *testing.T) {
 			t.Fatalf("%d rows of %d windows and %d orders, %d told", len(got.Windows), before, len(s.Windows), len(numbers))
 		}
 	})
+}
+
+// Where the run's folder tells the numbers, windows that ran in another order than they were armed keep theirs, whatever their steps suggest, and
+// one that nobody armed has a name of its own.
+func TestNumbersOfTheFolder(t *testing.T) {
+	const second = int64(1_000_000_000)
+	step := int64(100)
+	list := &catalog.List{Windows: []catalog.Window{
+		{Key: "a", TimeNS: 20 * second, FirstStep: 100, LastStep: 110, Number: 2, Ordered: true},
+		{Key: "b", TimeNS: 40 * second, FirstStep: 300, LastStep: 310, Stray: 1, Ordered: true},
+		{Key: "c", TimeNS: 60 * second, FirstStep: 100, LastStep: 110, Number: 1, Ordered: true}, // the server began again
+	}}
+	orders := []control.Window{{N: 1, State: control.WindowVerified, ArmedNS: 10 * second, First: &step}, {N: 2, State: control.WindowVerified, ArmedNS: 15 * second, First: &step}}
+	got, of := withOrders(list, &panel.Supervised{Status: control.Status{Windows: orders}})
+	var names []string
+	for i := range got.Windows {
+		names = append(names, got.Windows[i].Name())
+	}
+	if !slices.Equal(names, []string{"2", "t1", "1"}) || of["a"].N != 2 || of["b"] != nil || of["c"].N != 1 {
+		t.Errorf("%v, %v", names, of)
+	}
 }

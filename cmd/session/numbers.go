@@ -40,7 +40,7 @@ func (s *Session) named(f *store.Frame, err error) (*store.Frame, error) {
 	seen := make([]armed.Seen, len(f.Windows))
 	for i := range f.Windows {
 		w := &f.Windows[i]
-		seen[i] = armed.Seen{Engine: w.Engine, DP: -1, AfterStep: w.AfterStep, StartNS: w.StartNS}
+		seen[i] = armed.Seen{Engine: w.Engine, DP: -1, AfterStep: w.AfterStep, StartNS: w.StartWallNS}
 	}
 	for i, name := range list.Names(seen) {
 		w := &f.Windows[i]

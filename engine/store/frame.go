@@ -193,6 +193,7 @@ type Window struct {
 	Name          string `json:"name"` // the number that it was armed under, or by time; t1, t2 … where nobody armed it, "-" before that is known; "" in a picture of records alone
 	Engine        string `json:"engine"`
 	StartNS       int64  `json:"start_ns"`        // time of the start marker
+	StartWallNS   int64  `json:"start_wall_ns"`   // the same by the wall clock, which drifts away from the axis: traces and journals have it
 	AfterStep     int64  `json:"after_step"`      // the window's first step is the next one
 	StopNS        int64  `json:"stop_ns"`         // 0 while open
 	StopAfterStep int64  `json:"stop_after_step"` // 0 while open

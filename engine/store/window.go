@@ -44,7 +44,7 @@ func (w *windows) mark(p *record.Profile, timeNS int64) {
 		if len(w.list) == windowsKept {
 			w.list = slices.Delete(w.list, 0, 1)
 		}
-		w.list = append(w.list, windowSpan{Window: Window{Engine: p.EngineID, StartNS: timeNS, AfterStep: p.AfterStep}})
+		w.list = append(w.list, windowSpan{Window: Window{Engine: p.EngineID, StartNS: timeNS, StartWallNS: p.WallNS, AfterStep: p.AfterStep}})
 	case p.Action == record.ActionStop && w.open():
 		w.stop(timeNS, p.AfterStep)
 		last := &w.list[len(w.list)-1]

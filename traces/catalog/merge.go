@@ -84,7 +84,7 @@ func seen(windows []Window) []armed.Seen {
 		}
 		switch {
 		case w.Marker != nil:
-			s.Engine, s.AfterStep = w.Marker.Engine, w.Marker.AfterStep
+			s.Engine, s.AfterStep, s.StartNS = w.Marker.Engine, w.Marker.AfterStep, wallNS(w.Marker)
 		case w.Detail != nil && w.Detail.Join.Method != "":
 			s.AfterStep = w.Detail.Join.AfterStep
 		}
@@ -96,6 +96,9 @@ func seen(windows []Window) []armed.Seen {
 // MarkerKey is the key of the window of a marker.
 func MarkerKey(m *store.Window) string { return "m" + strconv.FormatInt(m.StartNS, 10) + m.Engine }
 
+// wallNS is when a window began by the clock that traces and journals have.
+func wallNS(m *store.Window) int64 { return cmp.Or(m.StartWallNS, m.StartNS) }
+
 // placeWindow gives a window of traces to its marker, or a line of its own.
 func (k *known) placeWindow(out []Window, d *join.Window) []Window {
 	first := startNS(d)
@@ -104,9 +107,9 @@ func (k *known) placeWindow(out []Window, d *join.Window) []Window {
 		m := out[i].Marker
 		switch {
 		case m == nil || out[i].Detail != nil || !sameEngine(m.Engine, d.DP()):
-		case d.Join.Method != "" && begins(m, d.Join.AfterStep) && m.StartNS <= first+markerSlackNS:
+		case d.Join.Method != "" && begins(m, d.Join.AfterStep) && wallNS(m) <= first+markerSlackNS:
 			at = i
-		case d.Join.Method == "" && m.StartNS <= first+markerSlackNS:
+		case d.Join.Method == "" && wallNS(m) <= first+markerSlackNS:
 			at = i
 		}
 	}
@@ -144,7 +147,7 @@ func (k *known) placeFile(out []Window, f *file) []Window {
 	at := -1
 	dp := kineto.RankOf(filepath.Base(f.path)).DP
 	for i := range out {
-		if m := out[i].Marker; m != nil && f.exportNS != 0 && m.StartNS <= f.exportNS && sameEngine(m.Engine, dp) {
+		if m := out[i].Marker; m != nil && f.exportNS != 0 && wallNS(m) <= f.exportNS && sameEngine(m.Engine, dp) {
 			at = i
 		}
 	}
