@@ -133,7 +133,7 @@ func (e *Env) loadWindows(ctx context.Context, arg string, rules *family.Rules) 
 		return nil, err
 	}
 	for _, f := range c.Failed {
-		if err := printf(e.Stderr, "opprof: left out: %v\n", f.Err); err != nil {
+		if err := printf(e.Stderr, "opprof: %s is left out: %s\n", f.Path, f.Why()); err != nil {
 			return nil, err
 		}
 	}

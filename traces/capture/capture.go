@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"opprof/traces/family"
@@ -42,6 +43,17 @@ type Capture struct {
 type Failure struct {
 	Path string
 	Err  error
+}
+
+// Why is the error for readers who see the path beside it: without that.
+func (f Failure) Why() string {
+	text := f.Err.Error()
+	for _, before := range []string{"", "cannot read trace ", "cannot open trace: open "} {
+		if rest, found := strings.CutPrefix(text, before+f.Path+": "); found {
+			return rest
+		}
+	}
+	return text
 }
 
 // Load reads all files. A file that fails is listed and does not keep the others from being shown; an error means that ctx ended.

@@ -193,6 +193,8 @@ func TestForeignFilesAreNamed(t *testing.T) {
 		got := load(t, Input{Traces: []string{path}})
 		if len(got.Windows) != 0 || len(got.Failed) != 1 || got.Failed[0].Path != path || !strings.Contains(got.Failed[0].Err.Error(), c.want) {
 			t.Errorf("%s: %d windows, %+v", name, len(got.Windows), got.Failed)
+		} else if why := got.Failed[0].Why(); strings.Contains(why, path) || !strings.HasSuffix(got.Failed[0].Err.Error(), why) || why == "" {
+			t.Errorf("%s: beside the path it says %q", name, why)
 		}
 	}
 }

@@ -146,7 +146,7 @@ func (c *Capture) Report(top int) Report {
 		r.Windows = append(r.Windows, w)
 	}
 	for _, f := range c.Failed {
-		r.Failed = append(r.Failed, FailedFile{f.Path, f.Err.Error()})
+		r.Failed = append(r.Failed, FailedFile{f.Path, f.Why()})
 	}
 	return r
 }

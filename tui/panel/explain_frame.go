@@ -33,7 +33,7 @@ func warningDefinitions() []Definition {
 		alert.Dropped:     {"dropped_records_before", "The server's recorder could not keep records. They are missing in every figure."},
 		alert.KVFull:      {"kv.usage; preference warn_kv", "Steps scheduled with at least so much of the KV cache in use, 95 % unless set. Requests will wait or be preempted."},
 		alert.Thrash:      {"preemptions; preference warn_preemptions", "Within ten seconds at least so many requests lost their KV blocks, 10 unless set. Their tokens are computed again."},
-		alert.GraphMisses: {"cudagraph.runtime_mode of steps without prefill; preference warn_graph_misses", "Of the decode-only steps of ten seconds, at least this share ran without a CUDA graph, 10 % unless set. Steps with prefill are not counted: they may be larger than any captured size."},
+		alert.GraphMisses: {"cudagraph.runtime_mode of steps without prefill; preference warn_graph_misses", "Of the decode-only steps of ten seconds, at least this share ran without a CUDA graph, 10 % unless set. Steps with prefill are not counted: they may be larger than any captured size. A server that was told to run without graphs (cudagraph_mode NONE) is not judged."},
 		alert.Padding:     {"cudagraph.padding_tokens, bucket_tokens; preference warn_padding", "Of the tokens that the captured sizes ran in ten seconds, at least this share was padding, 30 % unless set: the capture sizes do not fit the batches."},
 		alert.BadLines:    {"the file", "Lines that could not be read as records."},
 		alert.Gaps:        {"step_index", "Steps are missing that no dropped record explains, or the index went back."},
