@@ -51,7 +51,6 @@ func intOf(value []byte) int64 {
 var (
 	fullName  = regexp.MustCompile(`^(?:.*_)?dp(\d+)_pp(\d+)_tp(\d+)_dcp(\d+)(?:_ep(\d+))?_rank(\d+)\.`)
 	shortName = regexp.MustCompile(`(?:^|[^a-z])rank[-_]?(\d+)(?:[._-]|$)`)
-	stampName = regexp.MustCompile(`\.(\d{16,20})\.pt\.trace\.json`)
 )
 
 func rankFromName(name string) Rank {
@@ -71,14 +70,6 @@ func atoi(s string) int64 {
 		return -1
 	}
 	return v
-}
-
-// ExportNS is the time in ns since 1970 that a trace's file name carries: when its export began. 0 when the name has none.
-func ExportNS(name string) int64 {
-	if m := stampName.FindStringSubmatch(name); m != nil {
-		return atoi(m[1])
-	}
-	return 0
 }
 
 // RankOf reads a rank from a file name alone.
