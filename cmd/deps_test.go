@@ -49,13 +49,27 @@ var leaves = map[string][]string{
 	"engine/tail":    {"engine/frames", "engine/record", "engine/regular", "engine/rundir"},
 	"engine/store":   {"engine/record"},
 	"engine/index":   {"engine/record", "engine/regular", "engine/rundir", "engine/store"},
+	"engine/search":  {"engine/frames", "engine/index", "engine/query", "engine/record", "engine/regular", "engine/rundir", "engine/store"},
+	"engine/query":   {"engine/record"},
+	"engine/notes":   {"engine/regular", "engine/rundir"},
+	"engine/journal": {"engine/regular"},
+	"engine/vllm":    nil,
+	"engine/meter":   {"engine/unit", "engine/vllm"},
 	"engine/overlay": {"engine/rundir"},
-	"tui/theme":      nil,
-	"tui/keys":       nil,
-	"tui/layout":     {"tui/chart"},
-	"tui/chart":      {"tui/theme", "engine/unit"},
-	"testdata":       nil,
-	"cmd/opprof":     {"cmd"},
+
+	"campaign/stat":            nil,
+	"campaign/figure":          {"engine/unit"},
+	"campaign/page":            nil,
+	"campaign/export/columnar": nil,
+	"campaign/export/dataset":  {"engine/regular", "engine/rundir"},
+	"campaign/export/feed":     {"engine/record", "engine/regular", "engine/rundir", "engine/store"},
+
+	"tui/theme":  nil,
+	"tui/keys":   nil,
+	"tui/layout": {"tui/chart"},
+	"tui/chart":  {"tui/theme", "engine/unit"},
+	"testdata":   nil,
+	"cmd/opprof": {"cmd"},
 }
 
 // wrongImports says what is wrong with a package's direct imports, in sentences.
