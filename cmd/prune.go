@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -32,7 +33,7 @@ type prunedRun struct {
 	Path     string `json:"path"`
 	Campaign string `json:"campaign"`   // its campaign's folder, "" for none
 	Bytes    int64  `json:"bytes"`      // on the disk, before
-	Touched  int64  `json:"touched_ns"` // when it was written to last, ns since 1970
+	Touched  int64  `json:"touched_ns"` // when it was written to last, ns since 1970; 0 unknown
 	Action   string `json:"action"`     // keep, compact, delete: what its policy says
 	Reason   string `json:"reason"`     // why, or why it stays although a rule speaks of it; "" when none does
 	Done     bool   `json:"done"`       // false in a dry run, for what is kept and where it failed
@@ -177,7 +178,11 @@ func (p *pruning) run(ctx context.Context) error {
 }
 
 func pruned(v retention.Verdict) prunedRun {
-	return prunedRun{ID: v.ID, Path: v.Path, Campaign: v.Campaign, Bytes: v.Bytes, Touched: v.Touched.UnixNano(), Action: string(v.Action), Reason: v.Why}
+	run := prunedRun{ID: v.ID, Path: v.Path, Campaign: v.Campaign, Bytes: v.Bytes, Action: string(v.Action), Reason: v.Why}
+	if !v.Touched.IsZero() {
+		run.Touched = v.Touched.UnixNano()
+	}
+	return run
 }
 
 // compact compacts a run. The error is that of ctx.
@@ -235,9 +240,16 @@ func (r *pruneReport) err() error {
 
 func (r *pruneReport) table() *table {
 	t := &table{}
+	widest := 0
+	for i := range r.Runs {
+		widest = max(widest, utf8.RuneCountInString(printable(r.Runs[i].ID)))
+	}
 	for i := range r.Runs {
 		run := &r.Runs[i]
-		action := run.Action
+		action, touched := run.Action, unit.Unknown
+		if run.Touched != 0 {
+			touched = time.Unix(0, run.Touched).Format(time.DateTime)
+		}
 		switch {
 		case run.Done:
 			action = map[string]string{string(retention.Compact): "compacted", string(retention.Delete): "deleted"}[action]
@@ -250,7 +262,7 @@ func (r *pruneReport) table() *table {
 		if why != "" {
 			why = "  " + why
 		}
-		t.line("%s  %s  %s  %s%s", run.ID, time.Unix(0, run.Touched).Format(time.DateTime), unit.Bytes(run.Bytes), action, why)
+		t.line("%-*s  %-*s  %8s  %s%s", widest, printable(run.ID), len(time.DateTime), touched, unit.Bytes(run.Bytes), action, why)
 	}
 	freed := "freed"
 	if r.DryRun {

@@ -168,22 +168,21 @@ func (o *screenOptions) lastWork(ctx context.Context, s *session.Session, f *sto
 
 func (o *screenOptions) frame(ctx context.Context, s *session.Session) (*store.Frame, error) {
 	q := store.Query{Engine: o.engine, SpanNS: int64(o.span), Columns: o.columns}
-	if o.step > 0 {
-		atNS, ok, err := s.AtStep(ctx, o.engine, o.step)
-		if err != nil {
+	found := o.step <= 0
+	if !found {
+		var err error
+		if q.AtNS, found, err = s.AtStep(ctx, o.engine, o.step); err != nil {
 			return nil, err
 		}
-		if !ok {
-			return nil, usageErrorf("--step: the run has no step %d", o.step)
-		}
-		q.AtNS = atNS
 	}
 	frame, err := s.Frame(ctx, q)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if o.engine != "" && !hasEngine(frame, o.engine) {
+	case o.engine != "" && !hasEngine(frame, o.engine):
 		return nil, usageErrorf("--engine: the run has no engine %q; it has %s", o.engine, engineNames(frame))
+	case !found:
+		return nil, usageErrorf("--step: the run has no step %d", o.step)
 	}
 	return frame, nil
 }
