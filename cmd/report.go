@@ -92,7 +92,7 @@ func (o *reportOptions) run(ctx context.Context, env *Env, arg string) error {
 			return err
 		}
 	}
-	s := session.Open(ctx, run, session.Options{Kind: session.KindFinished, Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits})
+	s := session.Open(ctx, run, session.Options{Kind: session.KindFinished, Running: env.running(run.Root), Now: env.Now, IndexDir: env.indexDir(), NotesDir: env.notesDir(), Limits: &p.limits})
 	defer func() { _ = s.Close() }()
 	report, err := gatherReport(ctx, s)
 	if err != nil {

@@ -80,7 +80,11 @@ func (r *Report) facts() page.Table {
 		rows = append(rows, [2]string{"first step", r.date(c.FirstNS)}, [2]string{"last step", r.date(c.LastNS)}, [2]string{"time zone", r.zoneName(c.LastNS)},
 			[2]string{"duration", unit.Duration(c.LastNS - c.FirstNS)})
 	}
-	return page.Facts("", append(rows, [2]string{"state", r.Frame.State.Name})...)
+	state := r.Frame.State.Name
+	if d.AsOfNS != 0 {
+		state = d.State(r.date)
+	}
+	return page.Facts("", append(rows, [2]string{"state", state})...)
 }
 
 // manifest are the facts that only the run's manifest has.
