@@ -43,7 +43,7 @@ func Remove(root string, r Run, now time.Time) error {
 	if why := used(r.Path, now); why != "" {
 		return fail(fmt.Errorf("%w: %s", ErrUsed, why))
 	}
-	if why := noted(r.Path, ""); why != "" {
+	if why := noted(r.Path, r.notesDir); why != "" {
 		return fail(errors.New(why))
 	}
 	dir, err := os.OpenRoot(root) // names are looked up below it, whatever links appear meanwhile

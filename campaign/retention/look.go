@@ -36,7 +36,7 @@ func Look(root, notesDir string, now time.Time) ([]Run, error) {
 	unfinished := map[string]string{}
 	var runs []Run
 	for _, l := range listed {
-		r := Run{ID: l.ID, Path: l.Path, Campaign: l.Campaign}
+		r := Run{ID: l.ID, Path: l.Path, Campaign: l.Campaign, notesDir: notesDir}
 		if link := linkBelow(root, l.Path); link != "" {
 			r.Used = link + " is a link or no folder, and nothing is touched through one"
 		} else {
@@ -147,7 +147,11 @@ func used(dir string, now time.Time) string {
 	if err != nil {
 		return "" // there is nothing in it that somebody could write to
 	}
-	for _, path := range run.Streams {
+	streams, err := run.ListStreams()
+	if err != nil {
+		return "whether its records are being written is not known: " + err.Error()
+	}
+	for _, path := range streams {
 		if why := compact.Written(path, now); why != "" {
 			return filepath.Base(path) + ": " + why
 		}

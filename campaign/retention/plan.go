@@ -29,6 +29,8 @@ type Run struct {
 	Used     string // why it may not be touched: its server runs, it is a link; "" when it may
 	Kept     string // why it may not be deleted beyond that: notes, an unfinished campaign; "" when it may
 	Plain    int64  // Layer-1 files that are not compressed
+
+	notesDir string // where notes about it may lie beside those in its folder
 }
 
 // Action is what is done with a run.

@@ -1,6 +1,8 @@
 package retention
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"os"
 	"path/filepath"
@@ -239,6 +241,25 @@ func TestRemoveRefuses(t *testing.T) {
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// A note that was written since Look keeps a run, also where it lies outside of the run's folder.
+func TestANoteOfALastMomentKeepsARun(t *testing.T) {
+	root, state := t.TempDir(), t.TempDir()
+	path := filepath.Join(root, "a")
+	put(t, filepath.Join(path, stream), "x\n")
+	runs, err := Look(root, state, now)
+	if err != nil || len(runs) != 1 || runs[0].Kept != "" {
+		t.Fatalf("%+v, %v", runs, err)
+	}
+	sum := sha256.Sum256([]byte(runs[0].Path))
+	put(t, filepath.Join(state, hex.EncodeToString(sum[:8])+"-a.jsonl"), `{"v":1,"id":"1","wall_ns":1,"engine":"","step":null,"at_ns":0,"text":"keep"}`+"\n")
+	if err := Remove(root, runs[0], now); err == nil || !strings.Contains(err.Error(), "it has 1 note") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(path, stream)); err != nil {
+		t.Error(err)
 	}
 }
 

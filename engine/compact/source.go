@@ -157,14 +157,18 @@ func (s *source) dress(copied *os.File) error {
 
 // Written says why the file at path may still be written to; "" when it is not, and for what is no file.
 func Written(path string, now time.Time) string {
+	const unknown = "whether it is being written is not known: "
 	f, err := regular.Open(path)
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, regular.ErrNotRegular):
 		return ""
+	case err != nil:
+		return unknown + err.Error()
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return ""
+		return unknown + err.Error()
 	}
 	s := source{f, st}
 	return s.writing(now)
