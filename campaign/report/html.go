@@ -14,22 +14,10 @@ import (
 )
 
 // HTML writes the report as one file that holds its style and its plots and asks nothing of the network.
-func (r *Report) HTML(w io.Writer) error {
-	p, err := r.document(true)
-	if err != nil {
-		return err
-	}
-	return p.HTML(w)
-}
+func (r *Report) HTML(w io.Writer) error { return page.Document(r.document).HTML(w) }
 
 // Markdown writes the same without the plots.
-func (r *Report) Markdown(w io.Writer) error {
-	p, err := r.document(false)
-	if err != nil {
-		return err
-	}
-	return p.Markdown(w)
-}
+func (r *Report) Markdown(w io.Writer) error { return page.Document(r.document).Markdown(w) }
 
 const (
 	boundNote = "A regression is on/off - 1 of a latency and off/on - 1 of a throughput, over pairs of runs on fresh servers. Upper ends are those of the two-sided 95 % interval (one-sided 2.5 %): the exact expanded-percentile bootstrap of the pairs' log ratios. A cell passes if the upper end of every metric is below the limit and the t interval agrees. Percentiles inside a run are interpolated (type 7)."

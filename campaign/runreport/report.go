@@ -85,22 +85,10 @@ func Windows(list *catalog.List) []TracedWindow {
 }
 
 // HTML writes the report as one file that asks nothing of the network.
-func (r *Report) HTML(w io.Writer) error {
-	p, err := r.document(true)
-	if err != nil {
-		return err
-	}
-	return p.HTML(w)
-}
+func (r *Report) HTML(w io.Writer) error { return page.Document(r.document).HTML(w) }
 
 // Markdown writes the same without the plots.
-func (r *Report) Markdown(w io.Writer) error {
-	p, err := r.document(false)
-	if err != nil {
-		return err
-	}
-	return p.Markdown(w)
-}
+func (r *Report) Markdown(w io.Writer) error { return page.Document(r.document).Markdown(w) }
 
 // document is the report as a page.
 func (r *Report) document(plots bool) (*page.Page, error) {
