@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,13 +34,7 @@ written into a folder instead. A campaign whose pairs are not all judged has no 
   opprof campaign report CAMPAIGN --out .`,
 		Args:              atMostOne("CAMPAIGN"),
 		ValidArgsFunction: completeCampaigns(env),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := env.findCampaign(args)
-			if err != nil {
-				return err
-			}
-			return o.do(env, dir)
-		},
+		RunE:              onCampaign(env, func(_ context.Context, dir string) error { return o.do(env, dir) }),
 	}
 	flags := c.Flags()
 	flags.StringVar(&o.out, "out", "", "write report.json, report.md, report.html and the paired numbers into this `folder`")

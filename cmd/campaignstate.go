@@ -16,6 +16,17 @@ import (
 	"opprof/engine/unit"
 )
 
+// onCampaign does something with the folder of the campaign that a command line names.
+func onCampaign(env *Env, do func(ctx context.Context, dir string) error) func(*cobra.Command, []string) error {
+	return func(c *cobra.Command, args []string) error {
+		dir, err := env.findCampaign(args)
+		if err != nil {
+			return err
+		}
+		return do(c.Context(), dir)
+	}
+}
+
 func newCampaignStatus(env *Env) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
@@ -26,13 +37,7 @@ func newCampaignStatus(env *Env) *cobra.Command {
   opprof campaign status CAMPAIGN --json | jq .verdict`,
 		Args:              atMostOne("CAMPAIGN"),
 		ValidArgsFunction: completeCampaigns(env),
-		RunE: func(_ *cobra.Command, args []string) error {
-			dir, err := env.findCampaign(args)
-			if err != nil {
-				return err
-			}
-			return printStanding(env, dir, asJSON)
-		},
+		RunE:              onCampaign(env, func(_ context.Context, dir string) error { return printStanding(env, dir, asJSON) }),
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
@@ -128,13 +133,7 @@ resume goes on. Where the runner was killed, what it left is ended all the same.
 		Example:           "  opprof campaign stop",
 		Args:              atMostOne("CAMPAIGN"),
 		ValidArgsFunction: completeCampaigns(env),
-		RunE: func(c *cobra.Command, args []string) error {
-			dir, err := env.findCampaign(args)
-			if err != nil {
-				return err
-			}
-			return stopCampaign(c.Context(), env, dir)
-		},
+		RunE:              onCampaign(env, func(ctx context.Context, dir string) error { return stopCampaign(ctx, env, dir) }),
 	}
 	return c
 }
