@@ -76,7 +76,7 @@ func TestAWalkFromLaunchToAttach(t *testing.T) {
 	if code := z.ended(); code != 0 {
 		t.Errorf("attach ended with %d", code)
 	}
-	l.expect("state    dead", "status")
+	l.expect("state    stopped", "status")
 }
 
 // TestAStartThatFailsShowsTheCause: the screen stays with the cause, not with the last lines.
