@@ -19,9 +19,9 @@ type listedRun struct {
 	Campaign string   `json:"campaign"` // its campaign's folder, "" for none
 	State    string   `json:"state"`    // as of status; recorded for a run that opprof did not launch
 	Reason   string   `json:"reason"`
-	Model    string   `json:"model"` // "" unknown
-	TP       *int64   `json:"tp"`    // null unknown
-	Windows  int      `json:"windows"`
+	Model    string   `json:"model"`      // "" unknown
+	TP       *int64   `json:"tp"`         // null unknown
+	Windows  *int     `json:"windows"`    // armed; null for a run that opprof did not launch
 	Touched  int64    `json:"touched_ns"` // newest modification, ns since 1970
 	Seen     []string `json:"problems"`
 }
@@ -51,11 +51,14 @@ func newList(env *Env) *cobra.Command {
 			t := &table{}
 			t.row("run", "state", "tp", "windows", "written")
 			for _, r := range list.Runs {
-				tp := "-"
+				tp, windows := "-", "-"
 				if r.TP != nil {
 					tp = strconv.FormatInt(*r.TP, 10)
 				}
-				t.row(r.ID, control.Word(r.State, r.Reason), tp, strconv.Itoa(r.Windows), time.Unix(0, r.Touched).Format(time.DateTime))
+				if r.Windows != nil {
+					windows = strconv.Itoa(*r.Windows)
+				}
+				t.row(r.ID, control.Word(r.State, r.Reason), tp, windows, time.Unix(0, r.Touched).Format(time.DateTime))
 			}
 			return t.write(env.Stdout)
 		},
@@ -89,7 +92,9 @@ func (e *Env) list(ctx context.Context) (runList, error) {
 func (e *Env) listed(ctx context.Context, l rundir.Listed) listedRun {
 	r := listedRun{ID: l.ID, Path: l.Path, Campaign: l.Campaign, State: stateRecorded, Touched: touched(l.Path).UnixNano(), Seen: list(l.Problems)}
 	if m := l.Manifest; m != nil {
-		r.Model, r.Windows = m.Model.Name, len(m.Windows)
+		r.Model = m.Model.Name
+		n := len(m.Windows)
+		r.Windows = &n
 		if m.Parallel.TP > 0 {
 			r.TP = &m.Parallel.TP
 		}
@@ -105,6 +110,7 @@ func (e *Env) listed(ctx context.Context, l rundir.Listed) listedRun {
 			status = live
 		}
 	}
-	r.State, r.Reason, r.Windows = status.State, status.Reason, len(status.Windows)
+	n := len(status.Windows)
+	r.State, r.Reason, r.Windows = status.State, status.Reason, &n
 	return r
 }
