@@ -243,8 +243,23 @@ func (r *realServer) processOf(name string) int {
 
 func (l *launched) kill(pid int, s syscall.Signal) {
 	l.t.Helper()
-	if err := syscall.Kill(pid, s); err != nil {
+	boot := journal.BootID()
+	id, err := process.Identify(pid, boot)
+	if err == nil {
+		err = syscall.Kill(pid, s)
+	}
+	if err != nil {
 		l.t.Fatalf("cannot signal process %d: %v", pid, err)
+	}
+	if s != syscall.SIGKILL {
+		return
+	}
+	gone := time.NewTicker(10 * time.Millisecond)
+	defer gone.Stop()
+	for end := time.Now().Add(time.Minute); id.Alive(boot); <-gone.C {
+		if time.Now().After(end) {
+			l.t.Fatalf("process %d lives on", pid)
+		}
 	}
 }
 

@@ -72,6 +72,9 @@ func (e *Env) status(ctx context.Context, arg string) (control.Status, error) {
 		}
 	}
 	s, err := supervisor.Stand(dir)
+	if s.Supervised {
+		s.Status.Remarks = append(s.Status.Remarks, "its supervisor runs and does not answer: this is what its journal says")
+	}
 	return s.Status, err
 }
 
@@ -96,6 +99,8 @@ func printStatus(w io.Writer, s control.Status, now time.Time) error {
 	switch {
 	case s.Server.Watched:
 		line("server", "at %s, started by somebody else", s.Server.Addr)
+	case s.Server.PID > 0 && s.Server.Addr == "":
+		line("server", "process %d", s.Server.PID)
 	case s.Server.PID > 0:
 		line("server", "process %d at %s", s.Server.PID, s.Server.Addr)
 	}
