@@ -181,13 +181,13 @@ func (r *Report) sentence() string {
 	upper := math.Inf(-1)
 	for i := range r.Cells {
 		for k := range r.Cells[i].Decision.Metrics {
-			if m := &r.Cells[i].Decision.Metrics[k]; m.UpperPct != nil && *m.UpperPct > upper {
+			if m := &r.Cells[i].Decision.Metrics[k]; m.N >= gate.MinPairs && m.UpperPct != nil && *m.UpperPct > upper {
 				worst, where, upper = m, &r.Cells[i], *m.UpperPct
 			}
 		}
 	}
 	if n := r.counted(); worst == nil && n > 0 {
-		return fmt.Sprintf("%s: the pairs that count are too few for an interval (%d), so nothing is known of the recorder's cost.", r.Verdict, n)
+		return fmt.Sprintf("%s: too few pairs count (%d, a verdict needs %d), so nothing is said of the recorder's cost.", r.Verdict, n, gate.MinPairs)
 	}
 	if worst == nil {
 		return fmt.Sprintf("%s: no pair counts, so nothing is known of the recorder's cost.", r.Verdict)

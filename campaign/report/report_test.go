@@ -281,7 +281,6 @@ func TestNothingIsDecidedWhilePairsAreToCome(t *testing.T) {
 	}
 }
 
-// One pair has regressions but no interval.
 // A folder that is not whole decides nothing, whatever the pairs that are left say.
 func TestDamageDecidesNothing(t *testing.T) {
 	p := campaign(t, "")
@@ -295,15 +294,18 @@ func TestDamageDecidesNothing(t *testing.T) {
 	}
 }
 
-func TestOnePairIsTooFew(t *testing.T) {
-	in := measured(t, campaign(t, ""), costs(1.01, 0.003, 2))
-	in.Runs = in.Runs[:2]
-	r := New(in)
-	if r.Verdict != gate.Undecided || !strings.Contains(r.Sentence, "too few for an interval (1)") {
-		t.Errorf("%s: %s", r.Verdict, r.Sentence)
-	}
-	remarks := strings.Join(r.Cells[0].remarks(), "|")
-	if n := strings.Count(remarks, "1 of at least 5 pairs"); n != 1 || !strings.Contains(remarks, "every metric: 1 of at least 5 pairs") {
-		t.Errorf("%s", remarks)
+// One pair has regressions but no interval, and fewer than five have none that may be quoted.
+func TestFewPairsQuoteNothing(t *testing.T) {
+	for pairs, want := range map[int]string{1: "too few pairs count (1, a verdict needs 5)", 4: "too few pairs count (4, a verdict needs 5)", 5: " over 5 pairs; "} {
+		in := measured(t, campaign(t, ""), costs(1.01, 0.003, 2))
+		in.Runs = in.Runs[:2*pairs]
+		r := New(in)
+		if !strings.Contains(r.Sentence, want) || (pairs < 5) != (r.Verdict == gate.Undecided && !strings.Contains(r.Sentence, "regresses")) {
+			t.Errorf("%d pairs, %s: %s", pairs, r.Verdict, r.Sentence)
+		}
+		remarks := strings.Join(r.Cells[0].remarks(), "|")
+		if pairs == 1 && (strings.Count(remarks, "1 of at least 5 pairs") != 1 || !strings.Contains(remarks, "every metric: 1 of at least 5 pairs")) {
+			t.Errorf("%s", remarks)
+		}
 	}
 }
