@@ -230,7 +230,7 @@ func (w *work) finish(ctx context.Context) (Result, error) {
 
 // remove takes the plain file's name away, once that of the copy is on the disk.
 func (w *work) remove() error {
-	if err := syncFolder(filepath.Dir(w.path)); err != nil {
+	if err := rundir.SyncFolder(filepath.Dir(w.path)); err != nil {
 		return fmt.Errorf("cannot bring the name of %s to the disk: %w; %s stays beside it", w.final, err, w.path)
 	}
 	w.at(stepSettled)
@@ -238,7 +238,7 @@ func (w *work) remove() error {
 		return fmt.Errorf("%s is compressed, but the plain file cannot be removed: %w", w.path, err)
 	}
 	w.at(stepRemoved)
-	_ = syncFolder(filepath.Dir(w.path)) // a plain file that comes back after a loss of power is removed by the next call
+	_ = rundir.SyncFolder(filepath.Dir(w.path)) // a plain file that comes back after a loss of power is removed by the next call
 	return nil
 }
 

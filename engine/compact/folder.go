@@ -66,16 +66,3 @@ func giveName(temp, final string) error {
 	}
 	return os.Remove(temp)
 }
-
-// syncFolder brings names to the disk. Some file systems refuse to sync a folder; they keep names in order all the same.
-func syncFolder(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
-	}
-	return nil
-}

@@ -181,7 +181,7 @@ func appendLine(path string, text []byte) (err error) {
 		return err
 	}
 	if size == 0 {
-		syncDir(filepath.Dir(path))
+		_ = rundir.SyncFolder(filepath.Dir(path)) // a file system that cannot has it anyway, in time
 	}
 	return nil
 }
@@ -201,14 +201,4 @@ func lock(f *os.File) error {
 		time.Sleep(lockEvery)
 	}
 	return fmt.Errorf("%s: another program has held the file for %s", f.Name(), lockTries*lockEvery)
-}
-
-// syncDir makes the name of a new file last; a file system that cannot has it anyway, in time.
-func syncDir(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	defer d.Close()
-	_ = d.Sync()
 }

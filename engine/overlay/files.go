@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 
+	"opprof/engine/rundir"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -48,7 +50,7 @@ func replace(staged, target string) error {
 	if err := os.Rename(staged, target); err != nil {
 		return err
 	}
-	return errors.Join(removeBytecode(target), syncFolder(filepath.Dir(target)))
+	return errors.Join(removeBytecode(target), rundir.SyncFolder(filepath.Dir(target)))
 }
 
 // removeBytecode removes the compiled forms of a source file. Python compares only size and whole seconds of the
@@ -74,19 +76,6 @@ func removeIfThere(name string) error {
 		return err
 	}
 	return nil
-}
-
-func syncFolder(name string) error {
-	f, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	// Some network and union file systems cannot sync a folder; the rename itself is done.
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOTSUP) {
-		err = nil
-	}
-	return errors.Join(err, f.Close())
 }
 
 // explain adds what to do to an error of the file system in an installation.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"opprof/engine/rundir"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -191,7 +193,7 @@ func (f fileState) restore(s Site, i int) error {
 		if err := os.Remove(name); err != nil {
 			return err
 		}
-		return errors.Join(removeBytecode(name), syncFolder(filepath.Dir(name)))
+		return errors.Join(removeBytecode(name), rundir.SyncFolder(filepath.Dir(name)))
 	}
 	staged := filepath.Join(stateDir(s), fmt.Sprintf("back-%d", i))
 	if f.Link != "" {
@@ -226,7 +228,7 @@ func writeState(s Site, t treeState) error {
 	if err := os.Rename(staged, statePath(s)); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(stateDir(s)), syncFolder(s.Package()))
+	return errors.Join(rundir.SyncFolder(stateDir(s)), rundir.SyncFolder(s.Package()))
 }
 
 // removeState forgets the state file first: backups without it mean nothing.

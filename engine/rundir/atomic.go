@@ -1,10 +1,13 @@
 package rundir
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+
+	"golang.org/x/sys/unix"
 )
 
 // WriteAtomic replaces the file at path by what write gives, or leaves it as it was: a temporary file beside it, fsync, rename, fsync of
@@ -34,16 +37,20 @@ func WriteAtomic(path string, write func(w io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	syncDir(dir)
+	_ = SyncFolder(dir) // the rename has happened all the same
 	return nil
 }
 
-// syncDir makes a rename durable. Some file systems refuse to sync a folder; the rename has happened all the same.
-func syncDir(dir string) {
+// SyncFolder makes the names in a folder durable. Some network and union file systems refuse to sync a folder; the names are there all the
+// same, and that is no error.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
-		return
+		return err
 	}
 	defer d.Close()
-	_ = d.Sync()
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
+	}
+	return nil
 }

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"opprof/engine/rundir"
 )
 
@@ -142,22 +140,9 @@ func (e *Export) syncFolders() error {
 		folders[filepath.Dir(made)] = true
 	}
 	for folder := range folders {
-		if err := syncFolder(filepath.Join(e.dataset.dir, folder)); err != nil {
+		if err := rundir.SyncFolder(filepath.Join(e.dataset.dir, folder)); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// syncFolder syncs a folder. Some file systems refuse that; the names are there all the same.
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
 	}
 	return nil
 }
