@@ -1,27 +1,39 @@
 package calibrate
 
 import (
+	"slices"
+
 	"gonum.org/v1/gonum/mat"
 )
 
+// flat is the least fall of the residual along a column, as a share of the target's norm, that is worth a turn.
+const flat = 1e-10
+
+// vanishing is the size under which a column counts as zero: its weight would be beyond what a float64 holds.
+const vanishing = 1e-290
+
 // leastSquares minimises |Ax - b| over x >= 0 by the active-set method (Lawson and Hanson, "Solving Least Squares Problems", 1974, chapter 23).
-// a is a list of rows. The columns are scaled inside, so that their units do not matter.
+// a is a list of rows. The columns are scaled inside, so that their units do not matter. A column that says the same as those already free
+// stays zero.
 func leastSquares(a [][]float64, b []float64) []float64 {
 	n := len(a[0])
 	scaled, scale := scaleColumns(a)
 	target := mat.NewVecDense(len(b), b)
-	x, free := make([]float64, n), make([]bool, n)
+	x, free, refused := make([]float64, n), make([]bool, n), make([]bool, n)
 	// Every turn that is not the last lets the residual fall, so the sets of free columns do not repeat; the bound is for rounding.
 	for range 3 * n * n {
-		next := steepest(scaled, target, x, free)
+		next := steepest(scaled, target, x, free, refused)
 		if next < 0 {
 			break
 		}
-		free[next] = true
-		if !settle(scaled, target, x, free) {
-			free[next] = false
-			break
+		y, now := slices.Clone(x), slices.Clone(free)
+		now[next] = true
+		if !settle(scaled, target, y, now) {
+			refused[next] = true
+			continue
 		}
+		x, free = y, now
+		clear(refused)
 	}
 	for j := range x {
 		x[j] /= scale[j]
@@ -39,7 +51,7 @@ func scaleColumns(a [][]float64) (*mat.Dense, []float64) {
 	}
 	out := mat.NewDense(m, n, nil)
 	for j := range scale {
-		if scale[j] == 0 {
+		if scale[j] < vanishing {
 			scale[j] = 1
 		}
 		for i, row := range a {
@@ -49,15 +61,15 @@ func scaleColumns(a [][]float64) (*mat.Dense, []float64) {
 	return out, scale
 }
 
-// steepest is the fixed column along which the residual falls most; -1 when none lets it fall.
-func steepest(a *mat.Dense, b *mat.VecDense, x []float64, free []bool) int {
+// steepest is the fixed column, of those not refused, along which the residual falls most; -1 when none lets it fall.
+func steepest(a *mat.Dense, b *mat.VecDense, x []float64, free, refused []bool) int {
 	var residual, gradient mat.VecDense
 	residual.MulVec(a, mat.NewVecDense(len(x), x))
 	residual.SubVec(b, &residual)
 	gradient.MulVec(a.T(), &residual)
-	best, most := -1, 1e-10*(mat.Norm(b, 2)+1e-300)
+	best, most := -1, flat*(mat.Norm(b, 2)+1e-300)
 	for j := range x {
-		if v := gradient.AtVec(j); !free[j] && v > most {
+		if v := gradient.AtVec(j); !free[j] && !refused[j] && v > most {
 			best, most = j, v
 		}
 	}
