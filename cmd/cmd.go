@@ -63,7 +63,7 @@ It reads the per-step records that the OpProf patch writes, live or after the ru
 			root.AddCommand(c)
 		}
 	}
-	root.AddCommand(newSupervise(env), newCampaignRunner(env))
+	root.AddCommand(newSupervise(env), newCompress(env), newCampaignRunner(env))
 	root.SetHelpCommandGroupID("setup")
 	return root
 }

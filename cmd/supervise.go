@@ -59,6 +59,9 @@ func supervise(ctx context.Context, env *Env, dir string) error {
 	if c.Inspect, err = inspector(); err != nil {
 		return err
 	}
+	if c.Compress, err = compressor(env); err != nil {
+		return err
+	}
 	// Nothing may keep a takeover from watching a server that runs: a patch that cannot be built any more is only a reason not to start one.
 	patched, err := env.patched(ctx, s)
 	if err != nil {

@@ -10,16 +10,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-
-	"golang.org/x/sys/unix"
 
 	"opprof/engine/control"
 	"opprof/engine/regular"
 )
-
-// lowPriority is the niceness of the thread that compresses: serving comes first.
-const lowPriority = 19
 
 // PlainTraces are the traces of a run's verified windows that were left plain. Traces of a server that OpProf did not start stay as they are, and
 // are none of them.
@@ -40,7 +34,7 @@ func PlainTraces(dir string) ([]string, error) {
 // wrong with a trace leaves it and those behind it plain.
 func CompressVerified(ctx context.Context, dir string) error {
 	return eachVerified(dir, func(summary Summary, paths []string) error {
-		packed, failed := compressApart(ctx, paths)
+		packed, failed := CompressTraces(ctx, paths)
 		for i := range packed {
 			if below, err := filepath.Rel(dir, packed[i]); err == nil {
 				summary.Ranks[i].File = below
@@ -75,22 +69,12 @@ func eachVerified(dir string, f func(s Summary, paths []string) error) error {
 	return nil
 }
 
-// compressApart runs compressTraces on a thread that ends with it.
-func compressApart(ctx context.Context, paths []string) (packed []string, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		packed, err = compressTraces(ctx, paths)
-	}()
-	<-done
-	return packed, err
-}
+// Compress replaces verified traces by compressed copies and gives the paths that there are now: one for each of those that it was given.
+type Compress func(ctx context.Context, paths []string) ([]string, error)
 
-// compressTraces replaces verified traces by compressed copies, one after the other, and gives the paths that there are now. A trace is
-// removed only after its copy is on disk and has been read back; what goes wrong leaves the plain file.
-func compressTraces(ctx context.Context, paths []string) ([]string, error) {
-	runtime.LockOSThread() // and never unlocked: the thread ends with its goroutine, and its priority with it
-	_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), lowPriority)
+// CompressTraces is a Compress within this process. A trace is removed only after its copy is on disk and has been read back; what goes
+// wrong leaves the plain file, and those behind it.
+func CompressTraces(ctx context.Context, paths []string) ([]string, error) {
 	out := append([]string(nil), paths...)
 	for i, path := range paths {
 		if filepath.Ext(path) != ".json" {

@@ -84,7 +84,7 @@ func TestACopyIsThereAlready(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		out, err := compressApart(t.Context(), []string{path})
+		out, err := CompressTraces(t.Context(), []string{path})
 		_, plain := os.Stat(path)
 		if taken := err == nil && out[0] == path+".gz" && errors.Is(plain, fs.ErrNotExist); taken != c.taken || err != nil && plain != nil {
 			t.Errorf("%s: %v, %v; the plain file: %v", c.name, out, err, plain)

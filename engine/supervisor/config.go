@@ -18,7 +18,7 @@ const (
 	HangupStop = "stop"
 )
 
-// Config says what to supervise. The zero values of Timing, Clock and Inspect are usable.
+// Config says what to supervise. The zero values of Timing, Clock, Inspect and Compress are usable.
 type Config struct {
 	Dir    string // the run's folder, which exists
 	ID     string
@@ -36,6 +36,7 @@ type Config struct {
 	Gzip            bool            // traces are compressed by the server itself
 	Manifest        rundir.Manifest // what is known before the server speaks
 	Inspect         Inspect
+	Compress        Compress // the traces of verified windows
 	Timing          Timing
 	Clock           journal.Clock
 }
@@ -109,6 +110,9 @@ func (c Config) orDefault() Config {
 	}
 	if c.Inspect == nil {
 		c.Inspect = inspectNothing
+	}
+	if c.Compress == nil {
+		c.Compress = CompressTraces
 	}
 	return c
 }

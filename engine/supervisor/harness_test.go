@@ -35,6 +35,8 @@ func TestMain(m *testing.M) {
 		os.Exit(fakeserver.Main())
 	case os.Getenv(superviseVariable) != "":
 		os.Exit(superviseMain(os.Getenv(superviseVariable)))
+	case os.Getenv(apartVariable) != "":
+		os.Exit(apartMain(os.Args[1:]))
 	}
 	goleak.VerifyTestMain(m)
 }

@@ -155,7 +155,7 @@ func (s *Supervisor) compressNext() {
 	p.stop = cancel
 	s.do(func(context.Context) func() {
 		defer cancel()
-		packed, err := compressTraces(ctx, next.paths)
+		packed, err := s.config.Compress(ctx, next.paths)
 		return func() { s.compressed(next, packed, err) }
 	})
 }

@@ -186,7 +186,7 @@ func TestCompressionLosesNothing(t *testing.T) {
 			done := make(chan outcome)
 			ctx := c.spoil(dir, path)
 			go func() {
-				paths, err := compressTraces(ctx, []string{path})
+				paths, err := CompressTraces(ctx, []string{path})
 				done <- outcome{paths, err}
 			}()
 			o := <-done
