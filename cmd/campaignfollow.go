@@ -8,9 +8,10 @@ import (
 	"opprof/campaign/runner"
 )
 
-// followCampaign prints a line for each event of a campaign until nobody works on it.
+// followCampaign prints a line for each event of a campaign until nobody works on it. It looks as seldom as a screen does: it shares the
+// machine with what is measured, and lines carry the times of their events.
 func followCampaign(ctx context.Context, env *Env, dir string) error {
-	ticker := time.NewTicker(followEvery)
+	ticker := time.NewTicker(standEvery)
 	defer ticker.Stop()
 	var after int64
 	for {
