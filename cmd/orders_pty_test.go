@@ -45,9 +45,9 @@ func TestAWalkFromLaunchToAttach(t *testing.T) {
 	x.press("Gx")
 	x.await("what was taken back", says("2  ○ cancelled"))
 	x.press("a")
-	x.await("the activity", says("window 2  when decode_batch_size >= 100  by this screen", "server ready", "cancel window 2"))
+	x.await("the activity", says("window 2  when decode_batch_size >= 100  by this screen", "server starting", "cancel window 2"))
 	x.press("q")
-	x.await("the page again", func(s string) bool { return !strings.Contains(s, "server ready") })
+	x.await("the page again", func(s string) bool { return !strings.Contains(s, "server starting") })
 	x.press("q")
 	if code := x.ended(); code != 0 {
 		t.Errorf("launch ended with %d", code)
