@@ -175,7 +175,7 @@ func familySection(ranks []capture.RankReport, from, to int) section {
 
 func iterationSection(w *capture.WindowReport) section {
 	s := section{title: "Iterations, ms", left: map[int]bool{2: true, 3: true},
-		head: []string{"", "step", "label", "graph", "bucket", "CPU range", "critical path", "on", "without collectives", "slowest", "spread", "coll. wait", "overlap", "period", "residual"}}
+		head: []string{"", "step", "label", "graph", "bucket", "CPU range", "critical path", "on", "sum of ranks", "without collectives", "slowest", "spread", "coll. wait", "overlap", "period", "residual"}}
 	for i := range w.Iterations {
 		it := &w.Iterations[i]
 		graph := ""
@@ -191,7 +191,7 @@ func iterationSection(w *capture.WindowReport) section {
 			s.notes = []string{"the period marked export holds the stall of the trace's export"}
 		}
 		s.row(strconv.Itoa(i+1)+mark, unit.Known(it.StepIndex, unit.Count), it.Label, orDash(graph), unit.Known(it.BucketTokens, unit.Count), msOrDash(it.LabelNS),
-			msOrDash(it.CriticalPathNS), rankOrDash(it.CriticalRank), msOrDash(it.NonCollectiveNS), rankOrDash(it.SlowestRank), msOrDash(it.SpreadNS), msOrDash(it.CollectiveWaitNS),
+			msOrDash(it.CriticalPathNS), rankOrDash(it.CriticalRank), msOrDash(it.SumOfRanksNS), msOrDash(it.NonCollectiveNS), rankOrDash(it.SlowestRank), msOrDash(it.SpreadNS), msOrDash(it.CollectiveWaitNS),
 			msOrDash(it.OverlapNS), msOrDash(it.PeriodNS), msOrDash(it.ResidualNS))
 	}
 	return s
@@ -240,7 +240,7 @@ func shorten(text string, n int) string {
 // traceCells is the report as a table of one line for each window, iteration, rank and family, with a heading. Unknown is an empty cell.
 func traceCells(r *capture.Report) [][]string {
 	out := [][]string{{"window", "iteration", "label", "warmup", "step_index", "graph_mode", "bucket_tokens", "rank", "family", "sum_ns", "union_ns", "launches",
-		"critical_path_ns", "period_ns", "residual_ns"}}
+		"critical_path_ns", "period_ns", "residual_ns", "sum_of_ranks_ns"}}
 	for wi := range r.Windows {
 		for i := range r.Windows[wi].Iterations {
 			it := &r.Windows[wi].Iterations[i]
@@ -260,7 +260,7 @@ func iterationCells(window string, i int, it *capture.IterationReport, r *captur
 	var out [][]string
 	add := func(name string, sum, union, launches int64) {
 		out = append(out, []string{window, strconv.Itoa(i + 1), it.Label, strconv.FormatBool(it.Warmup), cell(it.StepIndex), graph, cell(it.BucketTokens),
-			cell(r.Rank), name, cell(&sum), cell(&union), cell(&launches), cell(it.CriticalPathNS), cell(it.PeriodNS), cell(it.ResidualNS)})
+			cell(r.Rank), name, cell(&sum), cell(&union), cell(&launches), cell(it.CriticalPathNS), cell(it.PeriodNS), cell(it.ResidualNS), cell(it.SumOfRanksNS)})
 	}
 	add("total", r.SumNS, r.UnionNS, r.Launches)
 	for f := range family.Count {

@@ -114,8 +114,8 @@ func ranks(d *capture.WindowReport) page.Table {
 // iterations is a line for each labelled step.
 func iterations(d *capture.WindowReport) page.Table {
 	t := page.Table{Title: "Iterations", Columns: []page.Column{{Name: "iteration"}, {Name: "step", Number: true}, {Name: "graph"}, {Name: "period", Unit: "ms", Number: true},
-		{Name: "critical path", Unit: "ms", Number: true}, {Name: "residual", Unit: "ms", Number: true}, {Name: "collective wait", Unit: "ms", Number: true},
-		{Name: "spread of ranks", Unit: "ms", Number: true}, {Name: "remark"}}, Note: "Residual: the step's period minus the largest busy time of its ranks. It may be negative for one step; judge it over several."}
+		{Name: "critical path", Unit: "ms", Number: true}, {Name: "sum of ranks", Unit: "ms", Number: true}, {Name: "residual", Unit: "ms", Number: true}, {Name: "collective wait", Unit: "ms", Number: true},
+		{Name: "spread of ranks", Unit: "ms", Number: true}, {Name: "remark"}}, Note: "Residual: the step's period minus the largest busy time of its ranks. It may be negative for one step; judge it over several. Sum of ranks: all device durations of all ranks, which may exceed the period."}
 	for _, it := range d.Iterations {
 		step, graph, remark := unit.Known(it.StepIndex, unit.Count), unit.Unknown, ""
 		if it.GraphMode != nil {
@@ -127,7 +127,7 @@ func iterations(d *capture.WindowReport) page.Table {
 		case it.ExportStall:
 			remark = "holds the stall of the export"
 		}
-		t.Rows = append(t.Rows, []string{it.Label, step, graph, unit.Known(it.PeriodNS, unit.DurationMS), unit.Known(it.CriticalPathNS, unit.DurationMS),
+		t.Rows = append(t.Rows, []string{it.Label, step, graph, unit.Known(it.PeriodNS, unit.DurationMS), unit.Known(it.CriticalPathNS, unit.DurationMS), unit.Known(it.SumOfRanksNS, unit.DurationMS),
 			unit.Known(it.ResidualNS, unit.DurationMS), unit.Known(it.CollectiveWaitNS, unit.DurationMS), unit.Known(it.SpreadNS, unit.DurationMS), remark})
 	}
 	return t

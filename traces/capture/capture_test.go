@@ -227,7 +227,7 @@ func TestWindowWithoutDevice(t *testing.T) {
 		t.Errorf("%s (%s), after step %d, mode %s", state, why, w.Join.AfterStep, w.Mode())
 	}
 	r := c.Report(0)
-	if it := r.Windows[0].Iterations[0]; it.CriticalPathNS != nil || it.PeriodNS == nil || it.LabelNS == nil || *it.LabelNS != 30_000_000 {
+	if it := r.Windows[0].Iterations[0]; it.CriticalPathNS != nil || it.SumOfRanksNS != nil || it.PeriodNS == nil || it.LabelNS == nil || *it.LabelNS != 30_000_000 {
 		t.Errorf("iteration %+v", it)
 	}
 	if !strings.Contains(strings.Join(r.Windows[0].Ranks[0].Remarks, "\n"), "without device work") {

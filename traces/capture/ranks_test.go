@@ -86,7 +86,7 @@ func holds(t *testing.T, w *join.Window, e *tracetest.Engine, ranks []int, waitB
 	}
 	for i := range w.Iterations {
 		it := &w.Iterations[i]
-		var most, work, least, wait int64
+		var most, work, least, wait, sum int64
 		least = 1 << 60
 		slowest := 0
 		for k, r := range ranks {
@@ -103,6 +103,7 @@ func holds(t *testing.T, w *join.Window, e *tracetest.Engine, ranks []int, waitB
 				t.Errorf("iteration %d rank %d is %+v, want %+v", i, r, is, want)
 			}
 			most, wait, least = max(most, want.union), max(wait, want.wait), min(least, want.work)
+			sum += want.sum
 			if want.work > work {
 				work, slowest = want.work, k
 			}
@@ -110,6 +111,9 @@ func holds(t *testing.T, w *join.Window, e *tracetest.Engine, ranks []int, waitB
 		if it.CriticalNS != most || it.NonCollectiveNS != work || it.SpreadNS != work-least || it.Slowest != slowest || it.WaitBy != waitBy {
 			t.Errorf("iteration %d: critical %d, work %d of index %d, spread %d, waits by %q; want %d, %d of %d, %d, %q", i, it.CriticalNS, it.NonCollectiveNS, it.Slowest,
 				it.SpreadNS, it.WaitBy, most, work, slowest, work-least, waitBy)
+		}
+		if it.SumNS() != sum {
+			t.Errorf("iteration %d: the ranks together worked %d, want %d", i, it.SumNS(), sum)
 		}
 		if waitBy == join.WaitByClocks && it.WaitNS != wait || waitBy == "" && it.WaitNS != -1 {
 			t.Errorf("iteration %d waits %d, want %d", i, it.WaitNS, wait)

@@ -48,6 +48,21 @@ func (it *Iteration) OverlapNS() int64 {
 	return sum - r.Total.UnionNS
 }
 
+// SumNS is the work of all ranks that were read: the durations of their device intervals added up, which may pass the step period. -1 without
+// device work in the window.
+func (it *Iteration) SumNS() int64 {
+	if it.CriticalNS < 0 {
+		return -1
+	}
+	var sum int64
+	for _, r := range it.Ranks {
+		if r != nil {
+			sum += r.Total.SumNS
+		}
+	}
+	return sum
+}
+
 // NewWindow ties a group to the steps of its engine. Labels must agree between the ranks; where they do not, the join is refused.
 func NewWindow(g Group, steps []Step, markers []Marker) Window {
 	w := Window{Group: g}
