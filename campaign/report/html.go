@@ -74,7 +74,7 @@ func (r *Report) document(plots bool) (*page.Page, error) {
 // section is one cell.
 func (c *Cell) section(limitPct float64, plots bool) (page.Section, error) {
 	s := page.Section{Title: c.Name, Mark: c.Decision.Verdict}
-	s.Blocks = append(s.Blocks, page.List{Lines: c.remarks()}, c.metricTable(), c.otherTable())
+	s.Blocks = append(s.Blocks, page.List{Lines: c.remarks()}, metricTable(&c.Decision), c.otherTable(), c.selfTestTable())
 	if plots {
 		figures, err := c.plots(limitPct)
 		if err != nil {

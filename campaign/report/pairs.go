@@ -23,6 +23,8 @@ type Pair struct {
 	Texts   int    `json:"texts"`
 	Machine string `json:"machine"` // where both arms ran; "" when not known
 	off, on *Run
+
+	unpatched *Run // nil without that arm
 }
 
 // pairsOf are the pairs of a cell that have begun, by number.
@@ -44,6 +46,8 @@ func pairsOf(in *Input, cell plan.Cell) []Pair {
 			out[k].off = r
 		case plan.On:
 			out[k].on = r
+		case plan.Unpatched:
+			out[k].unpatched = r
 		}
 	}
 	slices.SortFunc(out, func(a, b Pair) int { return cmp.Compare(a.Number, b.Number) })

@@ -41,8 +41,11 @@ type Cell struct {
 	Cost     []Cost        `json:"cost"`     // of the pairs that count
 	Machines []MachineMean `json:"machines"` // of the pairs that count; empty when not known
 	Same     Same          `json:"same_texts"`
-	metrics  []gate.Metric
-	units    map[string]string // of the metrics, by name
+
+	SelfTest *gate.Decision `json:"self_test"` // recorder off against the server as it was installed, of which neither records; null without that arm
+
+	metrics []gate.Metric
+	units   map[string]string // of the metrics, by name
 }
 
 // RunRow is one measured run.
@@ -94,6 +97,7 @@ func newCell(in *Input, c plan.Cell) Cell {
 	}
 	out.units = unitsOf(in.Plan.Metrics)
 	out.Cost, out.Machines, out.Same = costOf(out.Pairs), out.machines(), sameTexts(in.Plan, c, out.Pairs)
+	out.SelfTest = selfTest(in.Plan, out.Pairs)
 	out.warn(in)
 	return out
 }
@@ -137,6 +141,9 @@ func (c *Cell) warn(in *Input) {
 		if cv := stat.SD(off) / stat.Mean(off); cv > maxOffCV {
 			say("%s varies by %.1f %% between the off runs alone", m.Name, 100*cv)
 		}
+	}
+	if t := c.SelfTest; t != nil && t.Verdict == gate.Fail {
+		say("self-test: neither the server as it was installed nor the one with its recorder off records, and they differ all the same: %s", t.Reasons[0])
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"opprof/campaign/gate"
 	"opprof/campaign/page"
 )
 
@@ -42,15 +43,15 @@ func (r *Report) overview() page.Table {
 	return t
 }
 
-// metricTable is what the verdict rests on.
-func (c *Cell) metricTable() page.Table {
+// metricTable is what a verdict rests on.
+func metricTable(d *gate.Decision) page.Table {
 	t := page.Table{Title: "Metrics", Columns: append(page.TextColumns("metric", "better"), numbers(page.Column{Name: "pairs"}, page.Column{Name: "point", Unit: "%"},
 		page.Column{Name: "upper end", Unit: "%"}, page.Column{Name: "t upper end", Unit: "%"}, page.Column{Name: "order effect", Unit: "%"},
 		page.Column{Name: "sd of pairs", Unit: "%"}, page.Column{Name: "pairs needed"})...),
 		Note: "Pairs needed: at this noise and this point, for a power of 80 % of one metric."}
 	t.Columns = append(t.Columns, page.Column{Name: "verdict"})
-	for i := range c.Decision.Metrics {
-		m := &c.Decision.Metrics[i]
+	for i := range d.Metrics {
+		m := &d.Metrics[i]
 		needed := "-"
 		if m.PairsNeeded != nil {
 			needed = number(*m.PairsNeeded)

@@ -262,7 +262,7 @@ func TestOnAnotherMachineTheCellIsWarmedUpAgainAndPairsStayWhole(t *testing.T) {
 	}
 }
 
-func TestAnUnpatchedArmIsRunAndNotCompared(t *testing.T) {
+func TestAnUnpatchedArmDecidesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		c := w.campaign("[campaign]\npairs = 1\narms = ['off', 'on', 'unpatched']\nwarm_up_runs = 0\n[campaign.load.a]\n")
