@@ -27,7 +27,7 @@ var only = []struct {
 	{"github.com/spf13/cobra", "only the command line parses the command line", []string{"cmd"}},
 	{"github.com/spf13/pflag", "only the command line parses the command line", []string{"cmd"}},
 	{"github.com/muesli", "the manual page is made of the command line", []string{"cmd"}},
-	{"github.com/BurntSushi/toml", "configuration is read where it is used", []string{"cmd", "engine/overlay", "engine/serverconf", "traces/family", "campaign/plan"}},
+	{"github.com/BurntSushi/toml", "configuration is read where it is used", []string{"cmd", "engine/overlay", "engine/serverconf", "traces/family"}},
 	{"os/exec", "processes have few owners", []string{"engine/supervisor", "engine/overlay", "campaign/runner", "campaign/page/browsertest"}},
 	{"os/signal", "signals reach the program as a context, those about its terminal reach the screen", []string{"cmd", "engine/supervisor", "tui"}},
 	{"net/http", "the network has few owners", []string{"engine/vllm", "engine/control", "engine/supervisor", "campaign/export/openmetrics"}}, // the last one answers Prometheus
