@@ -37,7 +37,7 @@ declared pair was judged that is UNDECIDED.
 		Example: `  opprof gate results.csv
   opprof gate latest           # of the newest campaign
   opprof gate --json results.csv | jq .verdict`,
-		Args: exactly("RESULTS.csv"),
+		Args: exactly("RESULTS.csv|CAMPAIGN"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.flags = c.Flags().Changed("limit") || o.secondLook
 			return o.run(env, args[0])
@@ -146,6 +146,7 @@ func writeGate(w io.Writer, d gate.Decision) error {
 	}
 	plots.row()
 	plots.line("Regression of latency: on/off - 1; of throughput: off/on - 1. %s", boundNote)
+	plots.line("Other ways give upper ends too and decide nothing; sign-flip p: of pairs like these, were the regression the limit or more.")
 	for _, t := range []*table{head, metrics, plots} {
 		if err := t.write(w); err != nil {
 			return err
@@ -178,6 +179,10 @@ func gatePlot(t *table, m *gate.Result, limitPct float64) {
 		line[column(limitPct)] = 'L'
 		line[column(p.Pct)] = 'o'
 		t.line("  %-8s %s  %s  %+.2f %%", chart.Sanitize(p.Pair), p.Order, string(line), p.Pct)
+	}
+	if m.N > 1 {
+		t.line("  other ways: percentile %s, BCa %s (both too narrow at so few pairs), crossover %s, sign-flip p %s", percentOf(m.PercentileUpper), percentOf(m.BCaUpper),
+			percentOf(m.CrossoverUpper), unit.Known(m.SignFlipP, func(p float64) string { return fmt.Sprintf("%.4f", p) }))
 	}
 	for _, w := range m.Warnings {
 		t.line("  %s", chart.Sanitize(w))
