@@ -73,7 +73,7 @@ func Profiler(s serverconf.Server, runDir string) map[string]any {
 	return config
 }
 
-// The torch schedule of the specification: two warm-up iterations, of which the second already records (vllm/profiler/wrapper.py counts the
+// The torch schedule: two warm-up iterations, of which the second already records (vllm/profiler/wrapper.py counts the
 // first only), then eight labelled ones in all.
 const (
 	torchWarmup = 2

@@ -1,8 +1,7 @@
 package record
 
 // Upper edges in tokens of the histogram bins, all inclusive: a value on an edge belongs to the bin below it. The last bin of each
-// histogram is open. Sources: the specification's record schema; the tail edges are OpProf's addition, since vLLM's default chunk is
-// 8192 tokens.
+// histogram is open. docs/records.md says what they count. The tail splits the open bin, since vLLM's default chunk is 8192 tokens.
 var (
 	contextEdges   = [ContextBins - 1]int64{128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072}
 	chunkEdges     = [ChunkBins - 1]int64{16, 32, 64, 128, 256, 512, 1024, 2048}

@@ -2,8 +2,8 @@ package record
 
 import "fmt"
 
-// Fields of a step line and its objects, in the writer's order. Required is what the specification's example holds; the additive ones
-// may be missing or null.
+// Fields of a step line and its objects, in the writer's order (docs/records.md). The additive ones, resumed_requests, recompute_tokens,
+// chunk_tail_hist and unsplit_tokens, may be missing or null; all others are required.
 var (
 	stepFields = []string{
 		"schema", "engine_id", "step_index", "submit_wall_ns", "submit_mono_ns", "complete_mono_ns", "model_executed",

@@ -5,8 +5,8 @@ import "encoding/binary"
 // straight reads a step line as the recorder writes it: this field order, no spaces, no escapes. It returns the position after the
 // closing brace, or miss at the first surprise; then s holds nothing of use and the line is for the scanner. b may go on behind the line.
 //
-// Pieces that are optional: resumed_requests and recompute_tokens (absent in the specification's example), chunk_tail_hist and
-// unsplit_tokens (absent in streams of the prototype recorder), and every part that may be null.
+// Pieces that are optional: resumed_requests with recompute_tokens, chunk_tail_hist with unsplit_tokens, which other recorders leave out, and
+// every part that may be null.
 func (d *Decoder) straight(b []byte, s *Step) int {
 	i := d.opening(b, s)
 	if i == miss {

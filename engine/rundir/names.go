@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Names of the files and folders of a run (design: the run directory).
+// Names of the files and folders of a run.
 const (
 	ManifestName  = "run.json"
 	JournalName   = "journal.jsonl"
@@ -18,8 +18,7 @@ const (
 	WindowsName   = "windows"
 	BenchName     = "bench"
 	ExpertsName   = "experts"
-	MetricsName   = "metrics.txt" // /metrics of the server at its end
-	LoadName      = "load.json"   // the client's side of the load
+	MetricsName   = "metrics.txt" // /metrics of the server, as whoever ran it saved it
 )
 
 // StreamName takes the name of a Layer-1 stream file apart. Base is the path under which the recorder writes the stream; age is 0 for

@@ -18,8 +18,6 @@ type Run struct {
 	Streams   []string
 	Traces    []string
 	ServerLog string // "" when there is none
-	Metrics   string
-	Load      string
 	Manifest  *Manifest
 	Problems  []string // what could not be read, in sentences
 
@@ -128,8 +126,6 @@ func (r *Run) look() {
 		found.problems = append(found.problems, below.problems...)
 	}
 	r.ServerLog = fileIn(r.Root, ServerLogName)
-	r.Metrics = fileIn(r.Root, MetricsName)
-	r.Load = fileIn(r.Root, LoadName)
 	var problems []string
 	r.Manifest, problems = ReadManifest(r.Root)
 	r.Problems = dedupe(append(found.problems, problems...))
