@@ -164,6 +164,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if cmd, ok := m.controlled(msg); ok {
 		return m, cmd
 	}
+	return m, m.handed(msg)
+}
+
+// handed gives a message that is not the program's own to the pages: it is the answer that one of them has asked for.
+func (m *Model) handed(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, p := range m.pages {
 		if cmd := p.receive(msg); cmd != nil {
@@ -171,10 +176,10 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	if len(cmds) == 0 {
-		return m, nil
+		return nil
 	}
 	m.stale = true
-	return m, tea.Batch(append(cmds, m.pull())...)
+	return tea.Batch(append(cmds, m.pull())...)
 }
 
 func (m *Model) ticked() tea.Cmd {
