@@ -56,7 +56,7 @@ func printStanding(env *Env, dir string, asJSON bool) error {
 }
 
 func printCampaign(w io.Writer, c *progress.Campaign) error {
-	head, runs, tail := &table{}, &table{}, &table{}
+	head, runs, tail := &table{}, &table{left: []int{1, 3}}, &table{} // of runs the state, and why
 	head.line("campaign %s", printable(c.Name))
 	head.line("folder   %s", printable(c.Path))
 	head.line("state    %s", campaignState(c))

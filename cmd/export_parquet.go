@@ -167,7 +167,7 @@ func exportRun(ctx context.Context, env *Env, to *dataset.Dataset, r exported, r
 
 // table is a line for each run.
 func (r *exportReport) table() *table {
-	t := &table{}
+	t := &table{left: []int{1}} // campaign
 	t.row("run", "campaign", "read", "steps", "windows", "bad lines", "files", "written")
 	for i := range r.Runs {
 		run := &r.Runs[i]

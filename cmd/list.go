@@ -48,7 +48,7 @@ func newList(env *Env) *cobra.Command {
 			if asJSON {
 				return printJSON(env.Stdout, list)
 			}
-			t := &table{}
+			t := &table{left: []int{1, 4}} // state, written
 			t.row("run", "state", "tp", "windows", "written")
 			for _, r := range list.Runs {
 				tp, windows := "-", "-"

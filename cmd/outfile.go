@@ -22,7 +22,7 @@ func writeOut(path string, force bool, sources []string, write func(io.Writer) e
 	case err != nil:
 		return err
 	case target == "":
-		return createOut(path, write)
+		return rundir.CreateAtomic(path, write)
 	}
 	return rundir.WriteAtomic(target, write)
 }
@@ -64,29 +64,4 @@ func outTarget(path string, force bool, sources []string) (string, error) {
 		return "", fmt.Errorf("cannot write: %w", err)
 	}
 	return target, nil
-}
-
-// createOut writes a file that must not be there yet, also when another program creates it meanwhile: a whole file takes the name, or none does.
-func createOut(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.tmp") // created with mode 0600
-	if err != nil {
-		return fmt.Errorf("cannot write: %w", err)
-	}
-	defer func() {
-		_, _ = f.Close(), os.Remove(f.Name()) // the name it was staged under
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return fmt.Errorf("cannot write: %w", err)
-	}
-	err = os.Link(f.Name(), path)
-	if err != nil && !errors.Is(err, fs.ErrExist) { // a file system without links
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
-	return nil
 }

@@ -181,7 +181,7 @@ func (o *searchOptions) print(env *Env, r *searchReport) error {
 	if err := printf(env.Stdout, "%s of %s steps match%s\n", unit.Count(r.Matches), unit.Count(r.Steps), unknownSteps(r.Unknown)); err != nil || len(r.Found) == 0 {
 		return err
 	}
-	t := &table{}
+	t := &table{left: []int{1, 2, 12}} // engine, time, graph
 	t.row()
 	t.row("step", "engine", "time", "period", "requests", "decode", "prefill", "decode tok", "prefill tok", "preempted", "waiting", "KV", "graph")
 	for i := range r.Found {

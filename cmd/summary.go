@@ -13,6 +13,7 @@ import (
 	"opprof/engine/store"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
+	"opprof/tui/panel"
 )
 
 // summary is the plain page that a screen command prints when there is no terminal: the values of one frame with their units.
@@ -316,7 +317,7 @@ func (s *summary) graphs() *table {
 
 // engines lists the engines of a run with several.
 func (s *summary) engines() *table {
-	t := &table{}
+	t := &table{left: []int{1}} // state
 	if len(s.frame.Engines) < 2 {
 		return t
 	}
@@ -336,17 +337,17 @@ func (s *summary) engines() *table {
 }
 
 func (s *summary) windows() *table {
-	t := &table{}
+	t := &table{left: []int{1, 2, 3}} // engine, at, steps
 	if len(s.frame.Windows) == 0 {
 		return t
 	}
 	t.row("profiler window", "engine", "at", "steps", "longest period")
 	for i, w := range s.frame.Windows {
-		steps := "from " + unit.Count(w.AfterStep+1)
-		if w.StopNS != 0 {
-			steps = unit.Count(w.AfterStep+1) + "-" + unit.Count(w.StopAfterStep)
+		longest := unit.Unknown
+		if w.LongestNS > 0 {
+			longest = unit.Duration(w.LongestNS)
 		}
-		t.row(unit.Count(int64(i+1)), chart.Sanitize(w.Engine), unit.Clock(w.StartNS, s.zone), steps, unit.Duration(w.StallNS))
+		t.row(panel.WindowName(s.frame, i), chart.Sanitize(w.Engine), unit.Clock(w.StartNS, s.zone), panel.MarkedSteps(&w), longest)
 	}
 	return t
 }

@@ -3,12 +3,15 @@ package cmd
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// table lines cells up: the first column to the left, the others to the right, two spaces apart. A row without cells is a blank line.
+// table lines cells up, two spaces apart: the first column and those of left to the left, the others, which are of numbers, to the right. A row
+// without cells is a blank line.
 type table struct {
+	left []int // columns of text
 	rows [][]string
 }
 
@@ -31,20 +34,22 @@ func (t *table) write(w io.Writer) error {
 	}
 	var b strings.Builder
 	for _, row := range t.rows {
-		b.WriteString(rowText(row, widths))
+		b.WriteString(t.rowText(row, widths))
 		b.WriteByte('\n')
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func rowText(row []string, widths []int) string {
+func (t *table) rowText(row []string, widths []int) string {
 	var b strings.Builder
 	for i, cell := range row {
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		switch {
 		case i == 0:
 			b.WriteString(cell + pad)
+		case slices.Contains(t.left, i):
+			b.WriteString("  " + cell + pad)
 		default:
 			b.WriteString("  " + pad + cell)
 		}

@@ -87,7 +87,7 @@ func firstWindows(c *fakeController, s *store.Store) {
 	at := s.Snapshot().Frame(store.Query{Columns: 1}).Windows
 	for i, w := range at {
 		o := control.Window{N: i + 1, State: control.WindowVerified, Trigger: control.Trigger{Kind: control.TriggerNow}, ArmedNS: w.StartNS - 1000}
-		from, to, stall := w.AfterStep+1, w.AfterStep+10, w.StallNS
+		from, to, stall := w.AfterStep+1, w.AfterStep+10, w.LongestNS
 		o.First, o.Last, o.StallNS = &from, &to, &stall
 		c.status.Windows = append(c.status.Windows, o)
 	}

@@ -92,7 +92,7 @@ func inWindow(f *store.Frame, now *store.Instant) string {
 			continue
 		}
 		text := ", in profiler window " + panel.WindowName(f, i)
-		if now.PeriodNS != nil && *now.PeriodNS >= w.StallNS {
+		if now.PeriodNS != nil && w.LongestNS > 0 && *now.PeriodNS >= w.LongestNS {
 			text += " (its longest step)"
 		}
 		return text
@@ -106,10 +106,16 @@ func describeWindow(f *store.Frame, now *store.Instant) string {
 		if now.StepIndex != w.AfterStep+1 {
 			continue
 		}
-		if w.StopNS == 0 {
-			return fmt.Sprintf(" %s: from step %s, open", panel.WindowName(f, i), unit.Count(w.AfterStep+1))
+		name := " " + panel.WindowName(f, i) + ": "
+		switch {
+		case w.StopNS == 0:
+			return fmt.Sprintf("%sfrom step %s, open", name, unit.Count(w.AfterStep+1))
+		case w.Empty():
+			return name + "stopped before its first step"
+		case w.LongestNS == 0:
+			return fmt.Sprintf("%ssteps %s to %s", name, unit.Count(w.AfterStep+1), unit.Count(w.StopAfterStep))
 		}
-		return fmt.Sprintf(" %s: steps %s to %s, longest step %s", panel.WindowName(f, i), unit.Count(w.AfterStep+1), unit.Count(w.StopAfterStep), unit.Duration(w.StallNS))
+		return fmt.Sprintf("%ssteps %s to %s, longest step %s", name, unit.Count(w.AfterStep+1), unit.Count(w.StopAfterStep), unit.Duration(w.LongestNS))
 	}
 	return ": step " + unit.Count(now.StepIndex)
 }

@@ -103,15 +103,29 @@ type ordered struct {
 	window catalog.Window
 }
 
-// tell puts the supervisor's word on a window. Where the traces were read and say less good, theirs stays.
+// tell puts the supervisor's word on a window. Where the traces were read and say less good, theirs stays. What it has read itself it knows before
+// anybody reads the traces here.
 func tell(w *catalog.Window, o *control.Window, s *panel.Supervised) {
 	w.Number, w.Stray = o.N, 0
 	if o.State == control.WindowVerified && (w.State == catalog.Incomplete || w.State == catalog.Unjoined || w.State == catalog.Failed) {
 		return
 	}
-	w.State, w.Reason = catalog.State(o.State), s.WindowText(o)
-	if o.State == control.WindowVerified && w.Detail != nil {
-		w.Reason = ""
+	w.State, w.Reason = catalog.State(o.State), s.WindowReason(o)
+	if w.Detail != nil {
+		return
+	}
+	switch o.State {
+	case control.WindowVerified:
+		w.Ranks = max(w.Ranks, w.Expected)
+	case control.WindowIncomplete, control.WindowFailed:
+	default:
+		return
+	}
+	switch {
+	case o.First == nil || o.Last == nil: // which steps it recorded is not known
+		w.FirstStep, w.LastStep, w.Steps, w.StallNS = 0, 0, nil, nil
+	case w.Marker == nil || covers(w, *o.First):
+		w.FirstStep, w.LastStep, w.StallNS = *o.First, *o.Last, o.StallNS
 	}
 }
 
@@ -135,7 +149,7 @@ func assign(windows []catalog.Window, orders []control.Window) []int {
 		}
 		for i := range windows {
 			w := &windows[i]
-			if of[i] < 0 && w.TimeNS+togetherNS >= o.ArmedNS && w.FirstStep > 0 && w.FirstStep <= *o.First && (w.LastStep == 0 || *o.First <= w.LastStep) {
+			if of[i] < 0 && w.TimeNS+togetherNS >= o.ArmedNS && covers(w, *o.First) {
 				of[i] = k
 				break
 			}
@@ -152,6 +166,15 @@ func assign(windows []catalog.Window, orders []control.Window) []int {
 	}
 	together(windows, of)
 	return of
+}
+
+// covers reports whether a step is one of a window's, or lies between its markers where its steps are not known.
+func covers(w *catalog.Window, step int64) bool {
+	first, last := w.FirstStep, w.LastStep
+	if first == 0 && w.Marker != nil {
+		first, last = w.Marker.AfterStep+1, w.Marker.StopAfterStep
+	}
+	return first > 0 && first <= step && (last == 0 || step <= last)
 }
 
 // together gives the markers of further engines to the order of a marker beside them.

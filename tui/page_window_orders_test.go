@@ -9,6 +9,7 @@ import (
 	"opprof/engine/control"
 	"opprof/engine/store"
 	"opprof/traces/catalog"
+	"opprof/traces/join"
 	"opprof/tui/panel"
 )
 
@@ -65,6 +66,51 @@ func TestOrdersAndWindows(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestWhatTheSupervisorKnows: of a window whose traces are not read here, steps, ranks and export are those that the supervisor found, and what it
+// did not find is not known. Its reason does not repeat them.
+func TestWhatTheSupervisorKnows(t *testing.T) {
+	const second = int64(1_000_000_000)
+	stall, last := int64(369_000_000), int64(45)
+	marked := catalog.Window{Key: "a", TimeNS: 20 * second, FirstStep: 36, LastStep: 54, State: catalog.Reading, Expected: 2, Steps: make([]join.Step, 10),
+		Marker: &store.Window{Engine: "dp0-pid1", StartNS: 20 * second, AfterStep: 35, StopNS: 21 * second, StopAfterStep: 54}}
+	read := marked
+	read.State, read.Ranks, read.FirstStep, read.LastStep, read.StallNS, read.Detail = catalog.Verified, 2, 37, 44, nil, &join.Window{}
+	other := marked
+	other.Marker = &store.Window{Engine: "dp1-pid2", StartNS: 20 * second, AfterStep: 935, StopNS: 21 * second, StopAfterStep: 954}
+	other.FirstStep, other.LastStep = 936, 954
+	order := func(state, reason string) control.Window {
+		return control.Window{N: 1, State: state, Reason: reason, ArmedNS: 19 * second, Trigger: control.Trigger{Kind: control.TriggerNow}}
+	}
+	found := func(w control.Window) control.Window {
+		w.First, w.Last, w.StallNS = first(36), &last, &stall
+		return w
+	}
+	for _, tt := range []struct {
+		name        string
+		seen        catalog.Window
+		order       control.Window
+		ranks       int
+		first, last int64
+		stall       bool
+		steps       int
+		reason      string
+	}{
+		{"verified", marked, found(order(control.WindowVerified, "")), 2, 36, 45, true, 10, ""},
+		{"verified, and read here", read, found(order(control.WindowVerified, "")), 2, 37, 44, false, 10, ""},
+		{"the row of another engine", other, found(order(control.WindowVerified, "")), 2, 936, 954, false, 10, ""},
+		{"incomplete", marked, found(order(control.WindowIncomplete, "1 of 2 ranks left a trace")), 0, 36, 45, true, 10, "1 of 2 ranks left a trace"},
+		{"without labels", marked, order(control.WindowIncomplete, "rank 0 has no labelled step"), 0, 0, 0, false, 0, "rank 0 has no labelled step"},
+		{"failed", marked, order(control.WindowFailed, "no trace appeared"), 0, 0, 0, false, 0, "no trace appeared"},
+		{"it goes on", marked, order(control.WindowFlushing, ""), 0, 36, 54, false, 10, "traces are written; that holds serving up"},
+	} {
+		w := tt.seen
+		tell(&w, &tt.order, &panel.Supervised{Status: control.Status{Windows: []control.Window{tt.order}}})
+		if w.Ranks != tt.ranks || w.FirstStep != tt.first || w.LastStep != tt.last || (w.StallNS != nil) != tt.stall || len(w.Steps) != tt.steps || w.Reason != tt.reason {
+			t.Errorf("%s: %d ranks, steps %d to %d, stall %v, %d described, %q", tt.name, w.Ranks, w.FirstStep, w.LastStep, w.StallNS, len(w.Steps), w.Reason)
+		}
 	}
 }
 

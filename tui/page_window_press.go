@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"strconv"
 
 	tea "charm.land/bubbletea/v2"
@@ -145,12 +146,13 @@ func (p *windowsPage) compare() tea.Cmd {
 // toStep goes to the selected iteration's step, or to the window's first step, on the page of the steps.
 func (p *windowsPage) toStep() tea.Cmd {
 	w := p.window()
-	if w == nil || w.FirstStep == 0 && w.TimeNS == 0 {
+	if w == nil || w.FirstStep == 0 && w.Marker == nil {
 		return notice("step: nothing ties this window to the records")
 	}
 	step, engine := w.FirstStep, ""
 	if w.Marker != nil {
 		engine = w.Marker.Engine
+		step = cmp.Or(step, w.Marker.AfterStep+1)
 	}
 	if d := w.Detail; d != nil && p.pane != paneWindows && p.iteration() < len(d.Iterations) {
 		if s := d.Iterations[p.iteration()].Step; s != nil {

@@ -40,9 +40,9 @@ type TracedWindow struct {
 	State     string                `json:"state"`
 	Reason    string                `json:"reason"`     // why it is not verified; "" when nothing is to be said
 	StartNS   int64                 `json:"start_ns"`   // since 1970; 0 unknown
-	FirstStep int64                 `json:"first_step"` // 0 unknown
+	FirstStep int64                 `json:"first_step"` // labelled; without traces, behind the start marker; 0 unknown
 	LastStep  int64                 `json:"last_step"`  // 0 unknown
-	StallNS   int64                 `json:"stall_ns"`   // how long the export held serving up: the longest step period from the last labelled step on; 0 unknown
+	StallNS   *int64                `json:"stall_ns"`   // by how much the export of its traces held the step behind the last labelled one up, or the call that stopped the profiler; null unknown
 	Ranks     int                   `json:"ranks"`      // files that were read
 	Expected  int                   `json:"expected"`   // ranks of the engine; 0 unknown
 	Detail    *capture.WindowReport `json:"detail"`     // null when its traces were not read

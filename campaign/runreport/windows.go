@@ -25,17 +25,17 @@ func (r *Report) windows() []page.Block {
 	var details []page.Block
 	for i := range r.Windows {
 		w := &r.Windows[i]
-		steps, ranks, stall := unit.Unknown, unit.Unknown, unit.Unknown
-		if w.FirstStep > 0 {
+		steps, ranks := unit.Unknown, unit.Unknown
+		switch {
+		case w.FirstStep > 0 && w.LastStep > 0:
 			steps = fmt.Sprintf("%s-%s", unit.Count(w.FirstStep), unit.Count(w.LastStep))
+		case w.FirstStep > 0:
+			steps = unit.Count(w.FirstStep) + "-"
 		}
 		if w.Expected > 0 {
 			ranks = fmt.Sprintf("%d of %d", w.Ranks, w.Expected)
 		}
-		if w.StallNS > 0 {
-			stall = unit.DurationMS(w.StallNS)
-		}
-		list.Rows = append(list.Rows, []string{w.Name, w.State, r.date(w.StartNS), steps, ranks, stall, w.remark()})
+		list.Rows = append(list.Rows, []string{w.Name, w.State, r.date(w.StartNS), steps, ranks, unit.Known(w.StallNS, unit.DurationMS), w.remark()})
 		if w.Detail != nil && i < detailed {
 			details = append(details, page.Fold{Title: "Window " + w.Name + " by family, rank and iteration", Blocks: breakdown(w.Detail)})
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"opprof/engine/store"
+	"opprof/traces/capture"
 	"opprof/traces/catalog"
 	"opprof/traces/family"
 	"opprof/traces/join"
@@ -61,18 +62,11 @@ func (s *Session) ranks() int {
 
 // step is what the join needs to know of a step that the store holds.
 func (s *Session) step(engine string, index int64) (join.Step, bool) {
-	sn := s.store.Snapshot()
-	at, ok := sn.AtStep(engine, index)
+	record, at, ok := s.store.Snapshot().Step(engine, index)
 	if !ok {
 		return join.Step{}, false
 	}
-	now := sn.Frame(store.Query{Engine: engine, AtNS: at, SpanNS: int64(time.Second), Columns: 1}).Now
-	out := join.Step{Index: index, PrefillRequests: now.PrefillRequests, PrefillTokens: now.PrefillTokens, DecodeRequests: now.DecodeBatchSize,
-		DecodeTokens: now.DecodeTokens, PeriodNS: now.PeriodNS}
-	if now.Graph != nil {
-		out.Graph, out.BucketTokens = now.Graph.Mode.String(), now.Graph.BucketTokens
-	}
-	return out, now.Known && now.StepIndex == index
+	return capture.StepOf(&record, at), true
 }
 
 // traces are the trace files that the run has now, below its folder.

@@ -64,7 +64,7 @@ type Cost struct {
 	Steps     int64  `json:"steps"` // labelled steps that it records
 	NeedBytes int64  `json:"need_bytes"`
 	FreeBytes *int64 `json:"free_bytes"` // on the disk of the traces; null when that cannot be asked
-	StallNS   *int64 `json:"stall_ns"`   // how long the export of the last window held serving up; null before one
+	StallNS   *int64 `json:"stall_ns"`   // how long the export of the last window of which it is known held serving up; null before one
 	LagNS     int64  `json:"lag_ns"`     // how old a step may be before a trigger sees it
 }
 
@@ -108,8 +108,8 @@ type Window struct {
 	Reason  string  `json:"reason"`
 	Trigger Trigger `json:"trigger"`
 	ArmedNS int64   `json:"armed_ns"`
-	StallNS *int64  `json:"stall_ns"` // longest step period from its last labelled step on, while its traces were written; null before it is known
-	First   *int64  `json:"first_step"`
+	StallNS *int64  `json:"stall_ns"`   // by how much writing its traces held the step behind the last labelled one up, or the call that stopped the profiler; null unknown
+	First   *int64  `json:"first_step"` // labelled, of the first engine; null before its traces were read, and where no label equals a step
 	Last    *int64  `json:"last_step"`
 
 	FromStep int64 `json:"from_step,omitempty"` // of an armed every-trigger: from which step on it may start; 0 before the first step

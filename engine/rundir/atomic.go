@@ -10,34 +10,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WriteAtomic replaces the file at path by what write gives, or leaves it as it was: a temporary file beside it, fsync, rename, fsync of
+// WriteAtomic replaces the file at path by what write gives, or leaves it as it was: a staged file beside it, fsync, the name, fsync of
 // the folder. A reader sees the old file or the new one, also after a crash.
-func WriteAtomic(path string, write func(w io.Writer) error) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*.tmp") // created with mode 0600
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, err)
-	}
+func WriteAtomic(path string, write func(w io.Writer) error) error {
+	return put(path, write, (*Staged).Replace)
+}
+
+// CreateAtomic is WriteAtomic for a file that must not be there yet, also when another program creates it meanwhile: the error is fs.ErrExist then.
+func CreateAtomic(path string, write func(w io.Writer) error) error {
+	return put(path, write, (*Staged).Create)
+}
+
+func put(path string, write func(w io.Writer) error, give func(s *Staged, path string) error) (err error) {
 	defer func() {
 		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
 			err = fmt.Errorf("cannot write %s: %w", path, err)
 		}
 	}()
-	if err := write(f); err != nil {
+	s, err := NewStaged(path)
+	if err != nil {
 		return err
 	}
-	if err := f.Sync(); err != nil {
+	defer s.Discard()
+	if err := write(s.File); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
+	if err := s.Sync(); err != nil {
 		return err
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err := give(s, path); err != nil {
 		return err
 	}
-	_ = SyncFolder(dir) // the rename has happened all the same
+	_ = SyncFolder(filepath.Dir(path)) // the name is there all the same
 	return nil
 }
 

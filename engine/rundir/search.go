@@ -133,7 +133,22 @@ func (s search) find() *found {
 	f.streams = orderStreams(distinct(f.streams))
 	f.traces = distinct(f.traces)
 	slices.Sort(f.traces)
+	f.traces = withoutTwins(f.traces)
 	return f
+}
+
+// withoutTwins drops the compressed copies of traces that are still there: whoever makes one removes the plain file last. traces are sorted.
+func withoutTwins(traces []string) []string {
+	var kept []string
+	for _, path := range traces {
+		if plain, packed := strings.CutSuffix(path, ".gz"); packed {
+			if _, twin := slices.BinarySearch(traces, plain); twin {
+				continue
+			}
+		}
+		kept = append(kept, path)
+	}
+	return kept
 }
 
 // distinct keeps one name of each file: links, and folders that lead back to themselves, give a file several. The one nearest to the top

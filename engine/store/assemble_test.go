@@ -68,10 +68,10 @@ func TestAssembledRunIsTheStoredRun(t *testing.T) {
 		}
 	}
 
-	// Windows: those among the whole steps know their stall.
+	// Windows: those among the whole steps know their longest step.
 	for i, w := range want.Windows {
 		g := whole.Windows[i]
-		if g.AfterStep != w.AfterStep || g.StartNS != w.StartNS || (w.AfterStep > from && w.StopAfterStep < to && g.StallNS != w.StallNS) {
+		if g.AfterStep != w.AfterStep || g.StartNS != w.StartNS || (w.AfterStep > from && w.StopAfterStep < to && g.LongestNS != w.LongestNS) {
 			t.Errorf("window %d: %+v, want %+v", i, g, w)
 		}
 	}

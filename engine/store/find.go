@@ -145,6 +145,25 @@ func (sn *Snapshot) AtStep(engine string, step int64) (atNS int64, ok bool) {
 	return 0, false
 }
 
+// Step is a step of an engine as its record tells it; if the engine counted more than once through the index, the newest. ok is false for one that
+// is not kept whole.
+func (sn *Snapshot) Step(engine string, index int64) (s record.Step, at Place, ok bool) {
+	for _, i := range sn.selected(engine) {
+		for _, b := range sn.engines[i].blocks {
+			if index < b.minStep || index > b.maxStep {
+				continue
+			}
+			for k := range b.steps {
+				if b.steps[k].stepIndex == index && (!ok || b.times[k] > at.TimeNS) {
+					b.step(k, &s)
+					at, ok = b.place(k), true
+				}
+			}
+		}
+	}
+	return s, at, ok
+}
+
 func (v *engineView) stepTime(step int64) (atNS int64, ok bool) {
 	for _, b := range v.blocks {
 		if step < b.minStep || step > b.maxStep {

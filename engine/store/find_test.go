@@ -52,6 +52,36 @@ func eventful(ringSteps int, n int64) (*Store, map[Event][]int64) {
 	return s, at
 }
 
+// TestStep: a step that is kept whole comes back as it was written; others do not come at all.
+func TestStep(t *testing.T) {
+	s := New(Options{})
+	for i := int64(1); i <= 3000; i++ {
+		l := step("dp0-pid1", i, i*10e6)
+		l.Step.PrefillTokens, l.Step.ScheduledRequests = i, i*100_000 // beyond what is packed, for some
+		s.Line(0, l)
+	}
+	s.Line(0, step("dp1-pid2", 7, 70e6))
+	sn := s.Snapshot()
+	for _, index := range []int64{1, 2, 1500, 2999, 3000} {
+		got, at, ok := sn.Step("dp0-pid1", index)
+		want := step("dp0-pid1", index, index*10e6).Step
+		if !ok || got.StepIndex != index || got.PrefillTokens != index || got.ScheduledRequests != index*100_000 || got.SubmitToCompleteNS() != want.SubmitToCompleteNS() {
+			t.Errorf("step %d: %+v, %v", index, got, ok)
+		}
+		if known := at.PeriodNS != UnknownNS; known != (index > 1) || at.TimeNS != want.CompleteMonoNS+wallNS {
+			t.Errorf("step %d lies at %+v", index, at)
+		}
+	}
+	for _, none := range []struct {
+		engine string
+		index  int64
+	}{{"dp0-pid1", 0}, {"dp0-pid1", 3001}, {"dp1-pid2", 8}, {"dp2-pid3", 7}} {
+		if got, _, ok := sn.Step(none.engine, none.index); ok {
+			t.Errorf("%s has step %d: %+v", none.engine, none.index, got)
+		}
+	}
+}
+
 // next is the first of the times after, or the last before, one.
 func next(times []int64, fromNS int64, forward bool) (atNS int64, ok bool) {
 	for _, t := range times {

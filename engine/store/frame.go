@@ -197,9 +197,12 @@ type Window struct {
 	AfterStep     int64  `json:"after_step"`      // the window's first step is the next one
 	StopNS        int64  `json:"stop_ns"`         // 0 while open
 	StopAfterStep int64  `json:"stop_after_step"` // 0 while open
-	StallNS       int64  `json:"stall_ns"`        // longest step period from its first step to its stop, or the call that stopped it, if that took longer
-	StopHeldNS    int64  `json:"stop_held_ns"`    // how long that call took, in which the engine makes no step; 0 while open
+	LongestNS     int64  `json:"longest_step_ns"` // longest step period from its first step to its stop, whatever made it long; 0 where none is known
+	StopHeldNS    int64  `json:"stop_held_ns"`    // how long the call that stopped it took, in which the engine makes no step; 0 while open
 }
+
+// Empty reports whether its markers enclose no step: it was stopped before one was submitted, or its process ended.
+func (w *Window) Empty() bool { return w.StopNS != 0 && w.StopAfterStep <= w.AfterStep }
 
 const (
 	// RateSpanNS is the stretch that Rates cover.

@@ -73,7 +73,7 @@ func TestStallsOfWindows(t *testing.T) {
 		f := sn.Frame(Query{Columns: 180})
 		at := int64(0)
 		for i, w := range f.Windows {
-			if s := float64(w.StallNS) / 1e9; w.AfterStep+1 != c.first[i] || s < c.least || s > c.most {
+			if s := float64(w.LongestNS) / 1e9; w.AfterStep+1 != c.first[i] || s < c.least || s > c.most {
 				t.Errorf("%s: window %d: %+v", c.name, i+1, w)
 			}
 			next, ok := sn.Find(EventWindow, "", at, true)

@@ -49,7 +49,6 @@ func (w *windows) mark(p *record.Profile, timeNS int64) {
 		w.stop(timeNS, p.AfterStep)
 		last := &w.list[len(w.list)-1]
 		last.StopHeldNS = max(0, p.ReturnMonoNS-p.MonoNS)
-		last.StallNS = max(last.StallNS, last.StopHeldNS)
 	}
 }
 
@@ -73,7 +72,7 @@ func (w *windows) add(s *record.Step, p Place) {
 	if s.StepIndex <= last.AfterStep || (last.StopNS != 0 && s.StepIndex > last.StopAfterStep) || p.OffAxis {
 		return
 	}
-	if last.firstNS != 0 && p.PeriodNS <= last.StallNS && (last.StopNS == 0 || p.TimeNS <= last.endNS) {
+	if last.firstNS != 0 && p.PeriodNS <= last.LongestNS && (last.StopNS == 0 || p.TimeNS <= last.endNS) {
 		return
 	}
 	w.own()
@@ -81,7 +80,7 @@ func (w *windows) add(s *record.Step, p Place) {
 	if last.firstNS == 0 {
 		last.firstNS = p.TimeNS
 	}
-	last.StallNS = max(last.StallNS, p.PeriodNS)
+	last.LongestNS = max(last.LongestNS, p.PeriodNS)
 	if last.StopNS != 0 {
 		last.endNS = max(last.endNS, p.TimeNS)
 	}

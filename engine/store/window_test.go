@@ -12,6 +12,8 @@ func TestWindows(t *testing.T) {
 	failed.Profile.OK = &no
 	slow := marker("dp0-pid1", "stop", 40, 405e6)
 	slow.Profile.ReturnMonoNS = slow.Profile.MonoNS + 26e9
+	stopAtOnce := marker("dp0-pid1", "stop", 20, 210e6)
+	stopAtOnce.Profile.ReturnMonoNS = stopAtOnce.Profile.MonoNS + 3e6
 	for _, c := range []struct {
 		name  string
 		lines map[int64]*record.Line // by the step whose line follows
@@ -19,23 +21,25 @@ func TestWindows(t *testing.T) {
 	}{
 		{"none", nil, nil},
 		{"one", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6), 41: marker("dp0-pid1", "stop", 40, 405e6)},
-			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 10e6}}},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, LongestNS: 10e6}}},
 		{"a stop that writes the traces", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6), 41: slow},
-			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 26e9, StopHeldNS: 26e9}}},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, LongestNS: 10e6, StopHeldNS: 26e9}}},
 		{"markers before lines of steps in flight", map[int64]*record.Line{19: marker("dp0-pid1", "start", 20, 205e6), 39: marker("dp0-pid1", "stop", 40, 405e6)},
-			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 10e6}}},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 405e6, StopAfterStep: 40, LongestNS: 10e6}}},
 		{"still open", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6)},
-			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StallNS: 600e6}}},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, LongestNS: 600e6}}},
 		{"the stall of its last step", map[int64]*record.Line{21: marker("dp0-pid1", "start", 20, 205e6), 49: marker("dp0-pid1", "stop", 50, 485e6)},
-			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 485e6, StopAfterStep: 50, StallNS: 600e6}}},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 485e6, StopAfterStep: 50, LongestNS: 600e6}}},
 		{"before the first step", map[int64]*record.Line{1: marker("dp0-pid1", "start", 0, 5e6), 11: marker("dp0-pid1", "stop", 10, 105e6)},
-			[]Window{{StartNS: wallNS + 5e6, StartWallNS: wallNS + 5e6, StopNS: wallNS + 105e6, StopAfterStep: 10, StallNS: 10e6}}},
+			[]Window{{StartNS: wallNS + 5e6, StartWallNS: wallNS + 5e6, StopNS: wallNS + 105e6, StopAfterStep: 10, LongestNS: 10e6}}},
+		{"stopped before a step", map[int64]*record.Line{20: marker("dp0-pid1", "start", 20, 205e6), 21: stopAtOnce},
+			[]Window{{StartNS: wallNS + 205e6, StartWallNS: wallNS + 205e6, AfterStep: 20, StopNS: wallNS + 210e6, StopAfterStep: 20, StopHeldNS: 3e6}}},
 		{"a start that failed", map[int64]*record.Line{31: failed}, nil},
 		{"a stop alone", map[int64]*record.Line{31: marker("dp0-pid1", "stop", 30, 305e6)}, nil},
 		{"a lost stop", map[int64]*record.Line{11: marker("dp0-pid1", "start", 10, 105e6), 31: marker("dp0-pid1", "start", 30, 305e6), 41: marker("dp0-pid1", "stop", 40, 405e6)},
 			[]Window{
-				{StartNS: wallNS + 105e6, StartWallNS: wallNS + 105e6, AfterStep: 10, StopNS: wallNS + 305e6, StopAfterStep: 30, StallNS: 10e6},
-				{StartNS: wallNS + 305e6, StartWallNS: wallNS + 305e6, AfterStep: 30, StopNS: wallNS + 405e6, StopAfterStep: 40, StallNS: 10e6},
+				{StartNS: wallNS + 105e6, StartWallNS: wallNS + 105e6, AfterStep: 10, StopNS: wallNS + 305e6, StopAfterStep: 30, LongestNS: 10e6},
+				{StartNS: wallNS + 305e6, StartWallNS: wallNS + 305e6, AfterStep: 30, StopNS: wallNS + 405e6, StopAfterStep: 40, LongestNS: 10e6},
 			}},
 	} {
 		s := New(Options{})
@@ -59,7 +63,7 @@ func TestWindows(t *testing.T) {
 		}
 		for i, w := range c.want {
 			w.Engine = "dp0-pid1"
-			if f.Windows[i] != w {
+			if f.Windows[i] != w || f.Windows[i].Empty() != (c.name == "stopped before a step") {
 				t.Errorf("%s: window %d\n got %+v\nwant %+v", c.name, i, f.Windows[i], w)
 			}
 		}

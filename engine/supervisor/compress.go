@@ -13,6 +13,7 @@ import (
 
 	"opprof/engine/control"
 	"opprof/engine/regular"
+	"opprof/engine/rundir"
 )
 
 // PlainTraces are the traces of a run's verified windows that were left plain. Traces of a server that OpProf did not start stay as they are, and
@@ -88,23 +89,17 @@ func CompressTraces(ctx context.Context, paths []string) ([]string, error) {
 	return out, nil
 }
 
-func compressTrace(ctx context.Context, path string) (err error) {
+func compressTrace(ctx context.Context, path string) error {
 	in, err := regular.Open(path)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	dir, name := filepath.Split(path)
-	temp, err := os.CreateTemp(dir, "."+name+".*.tmp")
+	temp, err := rundir.NewStaged(path + ".gz")
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_ = temp.Close()
-		if err != nil {
-			_ = os.Remove(temp.Name())
-		}
-	}()
+	defer temp.Discard()
 	sum := crc32.NewIEEE()
 	z := gzip.NewWriter(temp)
 	size, err := io.Copy(io.MultiWriter(z, sum), reading{ctx, in})
@@ -114,14 +109,13 @@ func compressTrace(ctx context.Context, path string) (err error) {
 	if err := temp.Sync(); err != nil {
 		return err
 	}
-	if err := readsBack(ctx, temp, size, sum.Sum32()); err != nil {
+	if err := readsBack(ctx, temp.File, size, sum.Sum32()); err != nil {
 		return err
 	}
 	if st, err := in.Stat(); err != nil || st.Size() != size {
 		return errors.New("it has grown meanwhile")
 	}
-	// A link, unlike a rename, never replaces a file of that name.
-	switch err := os.Link(temp.Name(), path+".gz"); {
+	switch err := temp.Create(path + ".gz"); {
 	case errors.Is(err, fs.ErrExist): // of a process that was killed before it removed the plain file, or of somebody else
 		if same := holds(ctx, path+".gz", size, sum.Sum32()); same != nil {
 			return fmt.Errorf("%w, and does not hold the same (%w): move one of them away", err, same)
@@ -129,10 +123,10 @@ func compressTrace(ctx context.Context, path string) (err error) {
 	case err != nil:
 		return err
 	}
-	if err := syncFolder(dir); err != nil {
+	if err := syncFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	return errors.Join(os.Remove(temp.Name()), os.Remove(path))
+	return os.Remove(path)
 }
 
 // reading ends a long copy when its context does.

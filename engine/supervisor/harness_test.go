@@ -84,7 +84,7 @@ func configOf(dir, sockets string, o fakeserver.Options, ranks int) Config {
 	}
 }
 
-// countLabels is the least that an inspection does: labels by number and by the steps that the window saw.
+// countLabels is the least that an inspection does: labels by number and by the steps that the window saw, and which ones they are of.
 func countLabels(_ context.Context, w window.Window, paths []string) (window.Inspection, error) {
 	var found window.Inspection
 	for i, path := range paths {
@@ -109,6 +109,10 @@ func countLabels(_ context.Context, w window.Window, paths []string) (window.Ins
 				found.Problems = append(found.Problems, fmt.Sprintf("label %d is not step %d", k+1, s.Index))
 			}
 		}
+	}
+	if len(w.Engines) == 1 && len(w.Engines[0].Steps) > 0 && len(found.Ranks) > 0 && len(found.Problems) == 0 {
+		first := w.Engines[0].Steps[0].Index
+		found.Labelled = map[string]window.Labelled{w.Engines[0].ID: {First: first, Last: first + found.Ranks[0].Labels - 1, Whole: true}}
 	}
 	return found, nil
 }

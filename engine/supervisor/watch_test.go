@@ -1,7 +1,6 @@
 package supervisor
 
 import (
-	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -17,7 +16,6 @@ import (
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/fakeserver"
 	"opprof/engine/vllm"
-	"opprof/engine/window"
 )
 
 // foreign is a server that somebody else has started, with a folder of its own.
@@ -70,20 +68,10 @@ func watching(t *testing.T, f *foreign) Config {
 	timing := quick()
 	timing.Gone = 100 * time.Millisecond
 	return Config{Dir: t.TempDir(), ID: filepath.Base(filepath.Dir(f.socket)), Socket: filepath.Join(filepath.Dir(f.socket), "c", "control"),
-		Address: vllm.Address{Socket: f.socket}, Profile: true, Timing: timing, Window: settings, Inspect: labelSteps,
+		Address: vllm.Address{Socket: f.socket}, Profile: true, Timing: timing, Window: settings, Inspect: countLabels,
 		Watched: &Watched{Run: f.dir, Traces: filepath.Join(f.dir, rundir.KinetoName), Streams: func() ([]string, error) {
 			return filepath.Glob(filepath.Join(f.dir, rundir.Layer1Name, "*.jsonl"))
 		}}}
-}
-
-// labelSteps is countLabels, and says which steps the labels are of.
-func labelSteps(ctx context.Context, w window.Window, paths []string) (window.Inspection, error) {
-	found, err := countLabels(ctx, w, paths)
-	if err == nil && len(w.Engines) == 1 && len(w.Engines[0].Steps) > 0 && len(found.Ranks) > 0 {
-		first := w.Engines[0].Steps[0].Index
-		found.Labelled = map[string][2]int64{w.Engines[0].ID: {first, first + found.Ranks[0].Labels - 1}}
-	}
-	return found, err
 }
 
 // shortSocket is a path for a server's socket, and one for a control socket beside it.

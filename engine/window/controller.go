@@ -8,6 +8,7 @@ import (
 	"opprof/engine/control"
 	"opprof/engine/query"
 	"opprof/engine/record"
+	"opprof/engine/stall"
 )
 
 // Settings are the facts that decisions rest on.
@@ -82,10 +83,10 @@ type EngineWindow struct {
 	LastStep      int64          // newest step so far
 	Steps         []LabelledStep // those that the profiler labels: after the marker and Skip, at most MaxIterations; all that may be of a loose window
 	PerturbedLast int64          // newest step when the last file was whole: serving was disturbed from the marker to here
-	stopAfter     int64          // newest step when its profiler was stopped; 0 while it was not
+	stop          *stall.Stop    // nil while its profiler was not stopped
 	labelled      bool           // Steps are those that labels were found of
-	longestNS     int64          // of all its steps
-	behindNS      int64          // longest period behind the labelled steps
+	whole         bool           // and none can be missing behind them
+	behind        *stall.Step    // the step behind Steps; nil before it was seen
 }
 
 // LabelledStep is what a label says of a step, and when it was submitted.
@@ -96,7 +97,7 @@ type LabelledStep struct {
 	DecodeRequests  int64
 	DecodeTokens    int64
 	SubmitWallNS    int64 // since 1970
-	PeriodNS        int64 // 0 when unknown
+	SpanNS          int64 // from its submission to its completion
 }
 
 // File is a trace file that appeared after the start.
@@ -111,7 +112,13 @@ type Inspection struct {
 	Ranks    []InspectedRank
 	Problems []string            // in sentences; none means that every label equals its step
 	Cause    string              // why there are problems, where that is known; "" where not
-	Labelled map[string][2]int64 // first and last step that the labels are of, by engine; an engine whose labels equal none is left out
+	Labelled map[string]Labelled // the steps that the labels are of, by engine; an engine whose labels equal none is left out
+}
+
+// Labelled are the steps that labels were found of.
+type Labelled struct {
+	First, Last int64
+	Whole       bool // a file that has them all is undamaged, so that none is missing behind the last
 }
 
 // InspectedRank is one file.
@@ -249,7 +256,7 @@ func (c *Controller) Step(nowNS int64, s *record.Step, periodNS *int64) []Action
 	c.stepNS = nowNS
 	c.ask(s, periodNS)
 	if w := c.active; w != nil {
-		c.follow(w, s, periodNS)
+		c.follow(w, s)
 		c.flushWhenFull(nowNS, w)
 		c.inspectWhenComplete(nowNS, w)
 	}

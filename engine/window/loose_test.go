@@ -33,9 +33,9 @@ func TestALooseWindow(t *testing.T) {
 		state, says string
 		first, last int64 // 0 unknown
 	}{
-		{"more labels than asked for", labels(15, 101, 115), control.WindowVerified, "", 101, 115},
-		{"a schedule", labels(5, 103, 107), control.WindowVerified, "", 103, 107},
-		{"no label", labels(0, 0, 0), control.WindowIncomplete, "no labelled step", 0, 0},
+		{"more labels than asked for", ranks(1, 15).labelled(101, 115), control.WindowVerified, "", 101, 115},
+		{"a schedule", ranks(1, 5).labelled(103, 107), control.WindowVerified, "", 103, 107},
+		{"no label", ranks(1, 0), control.WindowIncomplete, "no labelled step", 0, 0},
 		{"other labels", Inspection{Ranks: ranks(1, 15).Ranks, Problems: []string{"labels and steps differ"}}, control.WindowIncomplete, "differ", 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -58,14 +58,6 @@ func TestALooseWindow(t *testing.T) {
 	}
 }
 
-func labels(n, first, last int64) Inspection {
-	found := ranks(1, n)
-	if n > 0 {
-		found.Labelled = map[string][2]int64{"dp0": {first, last}}
-	}
-	return found
-}
-
 func steps(w Window) string {
 	if w.First == nil {
 		return "0 0"
@@ -80,22 +72,5 @@ func TestNoTraceOfALooseWindow(t *testing.T) {
 	w := b.state(1)
 	if w.State != control.WindowFailed || !strings.Contains(w.Reason, "in /traces") || !strings.Contains(w.Reason, "--traces") || w.First != nil {
 		t.Errorf("%+v", w)
-	}
-}
-
-// TestAStopThatWritesTheTraces: a server that was started by hand writes them within the call, between two steps: no period shows that.
-func TestAStopThatWritesTheTraces(t *testing.T) {
-	for name, loose := range map[string]bool{"settings not known": true, "of a launched server": false} {
-		b := newBench(t, 1)
-		b.c.settings.Loose = loose
-		b.arm(control.Trigger{Kind: control.TriggerNow}, 1)
-		b.open(1, 100)
-		for i := int64(101); i <= 112; i++ {
-			b.step("dp0", i, 8)
-		}
-		b.take(b.c.Marker(b.now, b.now, &record.Profile{EngineID: "dp0", Action: record.ActionStop, AfterStep: 112, MonoNS: 5, ReturnMonoNS: 5 + 26*second}))
-		if got := b.c.active.Engines[0].exportNS(); got != 26*second {
-			t.Errorf("%s: export of %d ns, want %d", name, got, 26*second)
-		}
 	}
 }

@@ -3,11 +3,10 @@ package window
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"opprof/engine/control"
 	"opprof/engine/record"
-	"opprof/engine/unit"
+	"opprof/engine/stall"
 )
 
 // StartReturned takes the answer to /start_profile. The call may have worked although the answer was lost, so a stop is sent after a
@@ -51,20 +50,16 @@ func (c *Controller) Marker(nowNS, atNS int64, p *record.Profile) []Action {
 	return c.take()
 }
 
-// stopped takes an engine's word that its profiler was stopped: what was kept of a loose window behind it has no label. A server that writes its
-// traces within that call makes no step meanwhile.
+// stopped takes an engine's word that its profiler was stopped: what was kept of a loose window behind it has no label.
 func (c *Controller) stopped(w *Window, p *record.Profile) {
 	e := w.engine(p.EngineID)
 	if e == nil || p.Action != record.ActionStop {
 		return
 	}
-	held := p.ReturnMonoNS - p.MonoNS
-	e.longestNS, e.behindNS = max(e.longestNS, held), max(e.behindNS, held)
-	if !c.settings.Loose {
-		return
+	e.stop = &stall.Stop{AfterStep: p.AfterStep, HeldNS: p.ReturnMonoNS - p.MonoNS}
+	if c.settings.Loose {
+		e.keep(0, p.AfterStep)
 	}
-	e.stopAfter = p.AfterStep
-	e.keep(0, p.AfterStep)
 }
 
 func (w *Window) engine(id string) *EngineWindow {
@@ -77,40 +72,41 @@ func (w *Window) engine(id string) *EngineWindow {
 }
 
 // follow keeps the steps that the profiler labels. Steps may be read before the answer to the start is.
-func (c *Controller) follow(w *Window, s *record.Step, periodNS *int64) {
+func (c *Controller) follow(w *Window, s *record.Step) {
 	e := w.engine(s.EngineID)
 	if e == nil || s.StepIndex <= e.LastStep {
 		return
 	}
 	e.LastStep = s.StepIndex
-	var period int64
-	if periodNS != nil {
-		period = *periodNS
+	if n := len(e.Steps); n > 0 && s.StepIndex == e.Steps[n-1].Index+1 {
+		e.behind = &stall.Step{Index: s.StepIndex, SpanNS: s.SubmitToCompleteNS()}
 	}
-	e.longestNS = max(e.longestNS, period)
-	switch {
-	case c.labels(e, s.StepIndex):
+	if c.labels(e, s.StepIndex) {
 		e.Steps = append(e.Steps, LabelledStep{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens,
-			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS, PeriodNS: period})
-	case s.StepIndex > e.AfterStep+c.settings.Skip:
-		e.behindNS = max(e.behindNS, period)
+			DecodeRequests: s.DecodeBatchSize, DecodeTokens: s.DecodeTokens, SubmitWallNS: s.SubmitWallNS, SpanNS: s.SubmitToCompleteNS()})
 	}
 }
 
-// exportNS is the longest period from the last labelled step on: the profiler ends there and writes its traces, which holds serving up. A
-// longer step before it, such as one that compiled a kernel, is none of the export's. Where no labels are known it is the longest of all.
-func (e *EngineWindow) exportNS() int64 {
-	if len(e.Steps) == 0 {
-		return e.longestNS
+// exportNS is how long the export held serving up; nil where the files do not say which steps were labelled, or where they end.
+func (e *EngineWindow) exportNS() *int64 {
+	if !e.labelled || !e.whole {
+		return nil
 	}
-	return max(e.behindNS, e.Steps[len(e.Steps)-1].PeriodNS)
+	labelled := make([]stall.Step, len(e.Steps))
+	for i, s := range e.Steps {
+		labelled[i] = stall.Step{Index: s.Index, SpanNS: s.SpanNS}
+	}
+	if ns, ok := stall.Export(labelled, e.behind, e.stop); ok {
+		return &ns
+	}
+	return nil
 }
 
-// keep drops the kept steps outside of some, and takes the periods of those behind.
+// keep drops the kept steps outside of some, and remembers the one behind.
 func (e *EngineWindow) keep(first, last int64) {
 	e.Steps = slices.DeleteFunc(e.Steps, func(s LabelledStep) bool {
-		if s.Index > last {
-			e.behindNS = max(e.behindNS, s.PeriodNS)
+		if s.Index == last+1 {
+			e.behind = &stall.Step{Index: s.Index, SpanNS: s.SpanNS}
 		}
 		return s.Index < first || s.Index > last
 	})
@@ -123,7 +119,7 @@ const looseMost = 4096
 func (c *Controller) labels(e *EngineWindow, step int64) bool {
 	first := e.AfterStep + c.settings.Skip
 	if c.settings.Loose {
-		return step > first && len(e.Steps) < looseMost && (e.stopAfter == 0 || step <= e.stopAfter)
+		return step > first && len(e.Steps) < looseMost && (e.stop == nil || step <= e.stop.AfterStep)
 	}
 	return step > first && step <= first+c.settings.MaxIterations
 }
@@ -289,121 +285,4 @@ func (c *Controller) where() string {
 	default:
 		return " in " + s.Folder
 	}
-}
-
-// Inspected takes what reading the files found and ends the window.
-func (c *Controller) Inspected(nowNS int64, n int, found Inspection, err error) []Action {
-	w := c.active
-	if w == nil || w.N != n || !w.reading {
-		return nil
-	}
-	w.Found = found.Ranks
-	w.keepLabelled(found.Labelled)
-	problems := slices.Clone(found.Problems)
-	if err != nil {
-		problems = append(problems, err.Error())
-	}
-	if w.stopError != nil {
-		problems = append(problems, w.stopError.Error())
-	}
-	if want := c.settings.Ranks; len(found.Ranks) < want {
-		problems = append(problems, fmt.Sprintf("%d of %d ranks left a trace", len(found.Ranks), want))
-	}
-	for _, f := range w.Files {
-		if !f.Complete {
-			problems = append(problems, f.Path+" is not complete")
-		}
-	}
-	for _, r := range found.Ranks {
-		switch {
-		case c.settings.Loose && r.Labels == 0:
-			problems = append(problems, fmt.Sprintf("rank %d has no labelled step", r.Rank))
-		case !c.settings.Loose && r.Labels != c.settings.MaxIterations:
-			problems = append(problems, fmt.Sprintf("rank %d has %s of %d", r.Rank, unit.Counted(r.Labels, "labelled step"), c.settings.MaxIterations))
-		}
-		if r.LostEvents > 0 {
-			problems = append(problems, fmt.Sprintf("rank %d lost %s to damage", r.Rank, unit.Counted(r.LostEvents, "event")))
-		}
-	}
-	switch {
-	case len(problems) == 0:
-	case found.Cause != "":
-		problems = append([]string{found.Cause}, problems...)
-	case w.cause != "" && w.stopError == nil:
-		problems = append([]string{w.cause}, problems...)
-	}
-	state := control.WindowVerified
-	switch {
-	case len(found.Ranks) == 0:
-		state = control.WindowFailed
-	case len(problems) > 0:
-		state = control.WindowIncomplete
-	}
-	c.finish(nowNS, w, state, strings.Join(problems, "; "))
-	return c.take()
-}
-
-// keepLabelled drops the steps that no label is of. An engine of which that is not known keeps all.
-func (w *Window) keepLabelled(labelled map[string][2]int64) {
-	for i := range w.Engines {
-		e := &w.Engines[i]
-		if r, ok := labelled[e.ID]; ok {
-			e.labelled = true
-			e.keep(r[0], r[1])
-		}
-	}
-}
-
-func (c *Controller) finish(nowNS int64, w *Window, state, reason string) {
-	var stall int64
-	for i, e := range w.Engines {
-		if c.settings.Loose && !e.labelled { // which steps it recorded is not known
-			e.Steps, w.Engines[i].Steps = nil, nil
-		}
-		if n := len(e.Steps); i == 0 && n > 0 {
-			first, last := e.Steps[0].Index, e.Steps[n-1].Index
-			w.First, w.Last = &first, &last
-		}
-		stall = max(stall, w.Engines[i].exportNS())
-	}
-	if stall > 0 {
-		w.StallNS = &stall
-	}
-	c.active, w.reading = nil, false
-	c.change(nowNS, w, state, reason)
-	c.startNow(nowNS)
-}
-
-// ServerStopping ends everything, for a reason: armed windows are cancelled, a running one is stopped.
-func (c *Controller) ServerStopping(nowNS int64, why string) []Action {
-	c.stopAll(nowNS, why)
-	return c.take()
-}
-
-func (c *Controller) stopAll(nowNS int64, why string) {
-	for _, w := range c.windows {
-		if w.State == control.WindowArmed {
-			c.change(nowNS, w, control.WindowCancelled, why)
-		}
-	}
-	if w := c.active; w != nil && (w.State == control.WindowRecording || w.State == control.WindowStarting) {
-		c.flush(nowNS, w, why)
-	}
-}
-
-// ServerGone ends what no stop can end any more. Files that are there are still looked at.
-func (c *Controller) ServerGone(nowNS int64) []Action {
-	c.stopAll(nowNS, "the server is gone")
-	clear(c.last) // another one would count its steps anew
-	c.actions = slices.DeleteFunc(c.actions, func(a Action) bool { return a.Kind == PostStop })
-	if w := c.active; w != nil && !w.reading {
-		w.Stopped = max(w.Stopped, nowNS)
-		w.stopError = fmt.Errorf("the server ended while the window was open")
-		if len(w.Files) > 0 {
-			c.inspect(nowNS, w)
-		} else {
-			c.finish(nowNS, w, control.WindowFailed, w.stopError.Error())
-		}
-	}
-	return c.take()
 }

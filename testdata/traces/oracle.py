@@ -1,12 +1,14 @@
 """Adds the figures of the folders below to expected.json, and writes stalls.json: python3 oracle.py
 
-The sums are those of expected.json in SOURCE.tsv. A stall is the longest step period from a window's last labelled step to its stop marker;
-the longest step is that of the window as a whole. Needs zstdcat.
+The sums are those of expected.json in SOURCE.tsv. An export is by how much the step behind a window's last labelled one took longer, from
+its submission to its completion, than the labelled ones but the last in the median; the longest step is that of the window as a whole. Needs
+zstdcat.
 """
-import decimal, json, pathlib, subprocess
+import decimal, json, pathlib, statistics, subprocess
 
 here = pathlib.Path(__file__).parent
 FOLDERS = "h200-tp1-compiling", "h200-tp1-none", "h200-tp1-eager"
+WHOLE = "h200-tp1", "h200-tp2", "h200-tp2-eager"  # folders of whole recordings
 CERTAIN = {"attention": ("flash::", "reshape_and_cache"), "expert_gemm": ("fused_moe_kernel",), "sampling": ("ArgMaxOps",)}
 
 
@@ -54,7 +56,7 @@ def window(text):
             "families": {n: {"sum_ns": length(s), "launches": len(s)} for n, s in families.items() if s}}
 
 
-def stalls(text, labels, began):
+def stall(text, labels, began, scheduled):
     lines = [json.loads(l) for l in text.splitlines()]
     steps = {l["step_index"]: l for l in lines if "step_index" in l}
     words = lambda s: "execute_context_%d(%d)_generation_%d(%d)" % (s["prefill_requests"], s["prefill_tokens"], s["decode_batch_size"], s["decode_tokens"])
@@ -64,18 +66,30 @@ def stalls(text, labels, began):
     stop = [l["after_step"] for l in lines if l.get("type") == "profile" and l["action"] == "stop"]
     out = []
     for a, b in zip(start, stop):
-        inside = [i for i in first if a < i <= b]
+        inside = [i for i in first if i == a + 1 or scheduled and a < i <= b]  # a torch schedule warms up for some steps
         if inside:
             at = min(inside, key=lambda i: abs(steps[i]["submit_wall_ns"] - began))
             last = at + len(labels) - 1
-            out.append({"first": at, "last": last, "stall_ns": max(period[i] for i in range(last, b + 1)), "longest_ns": max(period[i] for i in range(a + 1, b + 1))})
-    return out[-1]
+            span = {i: steps[i]["complete_mono_ns"] - steps[i]["submit_mono_ns"] for i in range(at, last + 2)}
+            usual = statistics.median_low(span[i] for i in range(at, last))
+            out.append({"first": at, "last": last, "export_ns": span[last + 1] - usual, "longest_ns": max(period[i] for i in range(a + 1, b + 1))})
+    return min(out, key=lambda w: abs(steps[w["first"]]["submit_wall_ns"] - began))
+
+
+def labels(text):
+    trace = json.loads(text, parse_float=str, parse_int=str)
+    found = sorted((ns(e["ts"]), e["name"]) for e in trace["traceEvents"] if e.get("cat") == "user_annotation" and e["name"].startswith("execute_context_"))
+    return [n for _, n in found], int(trace["baseTimeNanoseconds"]) + found[0][0]
 
 
 expected, told = json.loads((here / "expected.json").read_text()), {}
 for folder in FOLDERS:
     for path in (here / folder).glob("*.zst"):
         w = expected[folder + "/" + path.stem] = window(unpacked(path))
-        told[folder] = stalls(unpacked(here.parent / "records" / "cut" / (folder + ".jsonl.zst")), w["labels"], w.pop("began")[0])
+        told[folder] = [stall(unpacked(here.parent / "records" / "cut" / (folder + ".jsonl.zst")), w["labels"], w.pop("began")[0], "eager" in folder)]
+for folder in WHOLE:
+    records = unpacked(here.parent / "records" / (folder + ".jsonl.zst"))
+    windows = [stall(records, *labels(unpacked(path)), False) for path in (here / folder).glob("*rank0.*.zst")]
+    told[folder] = sorted(windows, key=lambda w: w["first"])
 (here / "expected.json").write_text("{\n" + ",\n".join(json.dumps(k) + ": " + json.dumps(expected[k], separators=(",", ":")) for k in sorted(expected)) + "}\n")
 (here / "stalls.json").write_text(json.dumps(told, indent=1) + "\n")

@@ -129,7 +129,7 @@ func (s *stepSet) read(ctx context.Context, path string, around []interval.Span)
 			for i, span := range around {
 				if l.Step.SubmitWallNS >= span.Start && l.Step.SubmitWallNS < span.End {
 					e = s.engine(l.Step.EngineID, len(around))
-					e.near[i] = append(e.near[i], stepOf(&l.Step, place))
+					e.near[i] = append(e.near[i], StepOf(&l.Step, place))
 				}
 			}
 		}
@@ -137,7 +137,8 @@ func (s *stepSet) read(ctx context.Context, path string, around []interval.Span)
 	return nil
 }
 
-func stepOf(s *record.Step, p store.Place) join.Step {
+// StepOf is what a join needs of a step.
+func StepOf(s *record.Step, p store.Place) join.Step {
 	out := join.Step{Index: s.StepIndex, PrefillRequests: s.PrefillRequests, PrefillTokens: s.PrefillTokens, DecodeRequests: s.DecodeBatchSize,
 		DecodeTokens: s.DecodeTokens, SubmitNS: s.SubmitWallNS, SubmitToCompleteNS: s.SubmitToCompleteNS(), ContextHist: s.ContextHist}
 	if p.PeriodNS != store.UnknownNS {

@@ -59,7 +59,7 @@ type Catalog struct {
 	windows   []join.Window
 	taxonomy  rank.Taxonomy
 	described map[string][]join.Step // steps of windows without traces, by key
-	behind    map[string][]join.Step // the first steps behind the labelled ones, by key
+	behind    map[string]*join.Step  // the step behind the labelled ones where it was recorded after they were read, by key
 	version   uint64
 	problem   string
 }
@@ -72,7 +72,7 @@ func New(o Options) *Catalog {
 	if o.MaxFiles == 0 {
 		o.MaxFiles = defaultMaxFiles
 	}
-	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}, described: map[string][]join.Step{}, behind: map[string][]join.Step{}}
+	c := &Catalog{options: o, wake: make(chan struct{}, 1), files: map[string]*file{}, taxonomy: rank.Taxonomy{}, described: map[string][]join.Step{}, behind: map[string]*join.Step{}}
 	c.list.Store(&List{})
 	return c
 }
@@ -156,10 +156,15 @@ func (c *Catalog) scan() (changed bool) {
 		return false
 	}
 	for path, f := range c.files {
-		if !slices.Contains(paths, path) {
-			changed = changed || f.part.Breakdown != nil
-			delete(c.files, path)
+		if slices.Contains(paths, path) {
+			continue
 		}
+		delete(c.files, path)
+		if packed := path + ".gz"; slices.Contains(paths, packed) && f.renamed(packed) {
+			c.files[packed] = f
+			continue
+		}
+		changed = changed || f.part.Breakdown != nil
 	}
 	for _, path := range paths {
 		st, err := os.Stat(path)

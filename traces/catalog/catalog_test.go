@@ -183,6 +183,42 @@ func TestAWindowComesAbout(t *testing.T) {
 	state(t, r.look(), 0, Incomplete, "rank 0")
 }
 
+// TestATraceThatIsCompressed: the window stays as it was read while its files are replaced by compressed copies, one after the other.
+func TestATraceThatIsCompressed(t *testing.T) {
+	r := newRun(t, "h200-tp2-eager", 2)
+	r.markers = r.markers[:1]
+	names, texts := traces(t, "h200-tp2-eager")
+	for i, name := range names {
+		r.write(name, texts[i])
+	}
+	l := r.open().look()
+	state(t, l, 0, Verified, "")
+	detail := l.Windows[0].Detail
+	for i, name := range names {
+		r.write(name+".gz", packed(t, texts[i]))
+		if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Look(t.Context()); err != nil { // once: nothing is read again
+			t.Fatal(err)
+		}
+		l = r.List()
+		state(t, l, 0, Verified, "")
+		w := &l.Windows[0]
+		if len(l.Windows) != 1 || w.Detail.Ranks[0] != detail.Ranks[0] || w.Detail.Ranks[1] != detail.Ranks[1] || w.Ranks != 2 || l.Done != 2 || l.Of != 2 {
+			t.Errorf("behind %s: %+v", name, l)
+		}
+		if at := w.Files[i].Path; at != filepath.Join(r.dir, name+".gz") {
+			t.Errorf("file %d is at %s", i, at)
+		}
+	}
+	if err := os.Remove(filepath.Join(r.dir, names[0]+".gz")); err != nil {
+		t.Fatal(err)
+	}
+	r.now = r.now.Add(time.Minute)
+	state(t, r.look(), 0, Incomplete, "rank 0")
+}
+
 // What never becomes whole is read when its writer has given it up.
 func TestFilesThatAreGivenUp(t *testing.T) {
 	names, texts := traces(t, "h200-tp2-eager")

@@ -58,6 +58,16 @@ func (f *file) see(st os.FileInfo) {
 	}
 }
 
+// renamed takes note that a file that was read is there compressed now, and reports whether it is: what was read of it stays.
+func (f *file) renamed(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil || f.state != FileRead {
+		return false
+	}
+	f.path, f.size, f.modNS, f.quiet = path, st.Size(), st.ModTime().UnixNano(), true
+	return true
+}
+
 // closed reports whether the file may be whole: an uncompressed one ends with its last brace. Of a compressed one only reading tells.
 func closed(path string, size int64) (bool, error) {
 	if strings.HasSuffix(path, ".gz") {

@@ -38,11 +38,7 @@ func merge(k known) []Window {
 	out := make([]Window, 0, len(k.markers))
 	for i := range k.markers {
 		m := &k.markers[i]
-		w := Window{Key: MarkerKey(m), Marker: m, TimeNS: m.StartNS, FirstStep: m.AfterStep + 1, Expected: k.ranks}
-		if m.StopNS != 0 {
-			w.LastStep = m.StopAfterStep
-		}
-		out = append(out, w)
+		out = append(out, Window{Key: MarkerKey(m), Marker: m, TimeNS: m.StartNS, Expected: k.ranks})
 	}
 	for i := range k.windows {
 		out = k.placeWindow(out, &k.windows[i])
@@ -55,6 +51,7 @@ func merge(k known) []Window {
 	slices.SortStableFunc(out, func(a, b Window) int { return cmp.Compare(a.TimeNS, b.TimeNS) })
 	for i := range out {
 		out[i].State, out[i].Reason = k.judge(&out[i])
+		out[i].place()
 	}
 	names := k.orders.Names(seen(out))
 	for i := range out {
@@ -68,6 +65,19 @@ func merge(k known) []Window {
 		out = append(out, w)
 	}
 	return out
+}
+
+// place says which steps the window is of.
+func (w *Window) place() {
+	if w.Detail != nil {
+		if n := len(w.Detail.Join.Steps); n > 0 {
+			w.FirstStep, w.LastStep = w.Detail.Join.Steps[0].Index, w.Detail.Join.Steps[n-1].Index
+		}
+		return
+	}
+	if m := w.Marker; m != nil && w.State != Failed && !m.Empty() {
+		w.FirstStep, w.LastStep = m.AfterStep+1, m.StopAfterStep
+	}
 }
 
 // seen is what the windows are known by.
@@ -121,9 +131,6 @@ func (k *known) placeWindow(out []Window, d *join.Window) []Window {
 	w.Detail = d
 	w.Ranks = len(d.Ranks)
 	w.Expected = max(w.Expected, len(d.Ranks)+len(d.Missing))
-	if n := len(d.Join.Steps); n > 0 {
-		w.FirstStep, w.LastStep = d.Join.Steps[0].Index, d.Join.Steps[n-1].Index
-	}
 	w.Timelines = make([]*rank.Timeline, len(d.Ranks))
 	for i, b := range d.Ranks {
 		for _, f := range k.files {

@@ -1,13 +1,16 @@
 package catalog
 
-import "opprof/traces/join"
+import (
+	"opprof/engine/stall"
+	"opprof/traces/join"
+)
 
 // labelledSteps is how many steps of a window are labelled where no trace says it: what a server started by OpProf is asked for.
 const labelledSteps = 10
 
 // steps are the first steps after a window's marker, as far as they are known; those of its traces are better.
 func (c *Catalog) steps(w *Window) []join.Step {
-	if w.Detail != nil || w.Marker == nil || c.options.Step == nil {
+	if w.Detail != nil || w.Marker == nil || w.State == Failed || c.options.Step == nil {
 		return nil
 	}
 	last := w.Marker.AfterStep + labelledSteps
@@ -26,38 +29,47 @@ func (c *Catalog) steps(w *Window) []join.Step {
 	return known
 }
 
-// stepsBehind is how many steps behind the labelled ones are looked at for the export: it holds up the last labelled step or, with several
-// ranks, the next; one more may be in flight.
-const stepsBehind = 2
+// stall is how long writing a window's traces held serving up; nil where the traces do not tell which steps were labelled.
+func (c *Catalog) stall(w *Window) *int64 {
+	if w.Detail == nil || w.Marker == nil || !w.Detail.Whole() || len(w.Detail.Join.Steps) == 0 {
+		return nil
+	}
+	steps := w.Detail.Join.Steps
+	labelled := make([]stall.Step, len(steps))
+	for i := range steps {
+		labelled[i] = stall.Step{Index: steps[i].Index, SpanNS: steps[i].SubmitToCompleteNS}
+	}
+	var behind *stall.Step
+	if s := c.stepBehind(w, steps[len(steps)-1].Index+1); s != nil {
+		behind = &stall.Step{Index: s.Index, SpanNS: s.SubmitToCompleteNS}
+	}
+	var stop *stall.Stop
+	if w.Marker.StopNS != 0 {
+		stop = &stall.Stop{AfterStep: w.Marker.StopAfterStep, HeldNS: w.Marker.StopHeldNS}
+	}
+	if ns, ok := stall.Export(labelled, behind, stop); ok {
+		return &ns
+	}
+	return nil
+}
 
-// stall is how long the export held serving up.
-func (c *Catalog) stall(w *Window) int64 {
-	if w.Detail == nil || len(w.Detail.Join.Steps) == 0 {
-		if w.Marker == nil {
-			return 0
-		}
-		return w.Marker.StallNS
+// stepBehind is the step behind the labelled ones. Its record may come after the traces were read.
+func (c *Catalog) stepBehind(w *Window, index int64) *join.Step {
+	if s := w.Detail.Join.Behind; s != nil {
+		return s
 	}
-	last := w.Detail.Join.Steps[len(w.Detail.Join.Steps)-1]
-	behind := c.behind[w.Key]
-	for w.Marker != nil && c.options.Step != nil && len(behind) < stepsBehind {
-		s, ok := c.options.Step(w.Marker.Engine, last.Index+1+int64(len(behind)))
-		if !ok {
-			break
-		}
-		behind = append(behind, s)
+	if s := c.behind[w.Key]; s != nil && s.Index == index {
+		return s
 	}
-	c.behind[w.Key] = behind
-	longest := int64(0)
-	if w.Marker != nil {
-		longest = w.Marker.StopHeldNS // of a server that writes its traces between two steps
+	if c.options.Step == nil {
+		return nil
 	}
-	for _, s := range append([]join.Step{last}, behind...) {
-		if s.PeriodNS != nil {
-			longest = max(longest, *s.PeriodNS)
-		}
+	s, ok := c.options.Step(w.Marker.Engine, index)
+	if !ok {
+		return nil
 	}
-	return longest
+	c.behind[w.Key] = &s
+	return &s
 }
 
 // Composition is what the window's steps held: by the labels of its traces, else by the records of its first steps.

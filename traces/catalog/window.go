@@ -36,12 +36,12 @@ type Window struct {
 	Marker *store.Window // nil for traces without a marker
 	TimeNS int64         // start of the profiler, or else of the first label, ns since 1970
 
-	FirstStep, LastStep int64 // the labelled steps when joined, else those between the markers; 0 when unknown
-	// StallNS is the longest period from the last labelled step on, while the traces were written, or the call that stopped the profiler, if
-	// that took longer; where labels are not tied to steps, the longest between the markers. 0 when unknown.
-	StallNS         int64
-	Ranks, Expected int // files that were read, and ranks of the engine; 0 when unknown
-	Files           []File
+	// FirstStep and LastStep are the labelled steps; before the traces are read, and where there are none, those between the markers. 0 when
+	// unknown: where traces cannot be tied to steps, or no step was submitted between the markers.
+	FirstStep, LastStep int64
+	StallNS             *int64 // how long writing the traces held serving up (stall.Export); nil when unknown, as where no labels are tied to steps
+	Ranks, Expected     int    // files that were read, and ranks of the engine; 0 when unknown
+	Files               []File
 
 	Steps     []join.Step      // the first ones after the marker, while there is no Detail
 	Detail    *join.Window     // nil until its traces were read

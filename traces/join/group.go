@@ -43,6 +43,15 @@ func Groups(all []*rank.Breakdown, ranks int64) []Group {
 // DP is the data-parallel rank of the group's files; -1 when their names do not say.
 func (g Group) DP() int64 { return g.Ranks[0].Rank.DP }
 
+// Whole reports whether a file that has every label of the window is undamaged, so that no label can be missing behind the last.
+func (g Group) Whole() bool {
+	most := 0
+	for _, b := range g.Ranks {
+		most = max(most, len(b.Iterations))
+	}
+	return most > 0 && slices.ContainsFunc(g.Ranks, func(b *rank.Breakdown) bool { return len(b.Iterations) == most && !b.Truncated && b.Faults == 0 })
+}
+
 // expected are the ranks of an engine of so many, sorted. Their numbers begin anew in each engine, or go on from the engine before.
 func expected(all []*rank.Breakdown, dp, ranks int64) []int64 {
 	seen := map[int64]bool{}

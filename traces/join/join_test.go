@@ -192,6 +192,40 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// TestTheEndOfAWindow: the step behind the labels is told where it is known, and whether labels may be missing before it.
+func TestTheEndOfAWindow(t *testing.T) {
+	its := labelled(3, ms, 3, 4, 5)
+	cut := file("cut", 0, 1, its...)
+	cut.Truncated = true
+	lossy := file("lossy", 0, 0, its...)
+	lossy.Faults = 1
+	whole, short := file("a", 0, 0, its...), file("b", 0, 1, its[:2]...)
+	for name, c := range map[string]struct {
+		ranks  []*rank.Breakdown
+		steps  []Step
+		whole  bool
+		behind int64 // 0 is none
+	}{
+		"whole":                        {[]*rank.Breakdown{whole}, stepsOf(1, 1, 2, 3, 4, 5, 6), true, 6},
+		"the last step of the records": {[]*rank.Breakdown{whole}, stepsOf(1, 1, 2, 3, 4, 5), true, 0},
+		"the next has no record":       {[]*rank.Breakdown{whole}, append(stepsOf(1, 1, 2, 3, 4, 5), stepsOf(7, 7)...), true, 0},
+		"no steps":                     {[]*rank.Breakdown{whole}, nil, true, 0},
+		"one rank is cut":              {[]*rank.Breakdown{whole, cut}, stepsOf(1, 1, 2, 3, 4, 5, 6), true, 6},
+		"the rank with most is cut":    {[]*rank.Breakdown{short, cut}, stepsOf(1, 1, 2, 3, 4, 5, 6), false, 6},
+		"events are lost":              {[]*rank.Breakdown{lossy}, stepsOf(1, 1, 2, 3, 4, 5, 6), false, 6},
+		"no labels":                    {[]*rank.Breakdown{file("a", 0, 0)}, stepsOf(1, 1, 2, 3), false, 0},
+	} {
+		w := NewWindow(Group{Ranks: c.ranks}, c.steps, []Marker{{AfterStep: 2, WallNS: 25 * ms}})
+		behind := int64(0)
+		if w.Join.Behind != nil {
+			behind = w.Join.Behind.Index
+		}
+		if w.Whole() != c.whole || behind != c.behind {
+			t.Errorf("%s: whole %v, step %d behind; want %v, %d", name, w.Whole(), behind, c.whole, c.behind)
+		}
+	}
+}
+
 func TestCPUWindowsHaveNoCriticalPath(t *testing.T) {
 	b := file("cpu", 0, 0, labelled(3, ms, 3, 4, 5)...)
 	b.Mode = rank.ModeCPU

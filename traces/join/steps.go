@@ -44,6 +44,7 @@ type Joined struct {
 	Reason    string
 	AfterStep int64
 	Steps     []Step // by iteration
+	Behind    *Step  // the step behind the last of them; nil where it is not known
 }
 
 // markerSlackNS is how much earlier than its marker a first label may seem to start: clocks of two threads, rounded.

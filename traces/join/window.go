@@ -84,6 +84,11 @@ func NewWindow(g Group, steps []Step, markers []Marker) Window {
 		}
 	}
 	w.Join = Steps(lead.Iterations, steps, markers)
+	if n := len(w.Join.Steps); n > 0 {
+		if at, found := indexOf(steps, w.Join.Steps[n-1].Index+1); found {
+			w.Join.Behind = &steps[at]
+		}
+	}
 	for i := range w.Join.Steps {
 		it, s := &w.Iterations[i], &w.Join.Steps[i]
 		it.Step = s

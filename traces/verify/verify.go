@@ -20,7 +20,7 @@ func Window(ctx context.Context, rules *family.Rules, w window.Window, paths []s
 	if err != nil {
 		return window.Inspection{}, fmt.Errorf("cannot read the traces: %w", err)
 	}
-	found := window.Inspection{Labelled: map[string][2]int64{}}
+	found := window.Inspection{Labelled: map[string]window.Labelled{}}
 	problem := func(format string, args ...any) {
 		found.Problems = append(found.Problems, fmt.Sprintf(format, args...))
 	}
@@ -50,8 +50,8 @@ func Window(ctx context.Context, rules *family.Rules, w window.Window, paths []s
 }
 
 // compare says how the labels of a group differ from the steps of its engine, "" when they do not. Where the files do not say which engine
-// they are of, one whose steps they equal is theirs. The first and last of these steps go into labelled.
-func compare(g join.Group, w *window.Window, labelled map[string][2]int64) string {
+// they are of, one whose steps they equal is theirs. These steps go into labelled.
+func compare(g join.Group, w *window.Window, labelled map[string]window.Labelled) string {
 	why := "no engine has recorded when its profiler was started, so that nothing ties the labels to steps"
 	for i := range w.Engines {
 		e := &w.Engines[i]
@@ -60,7 +60,7 @@ func compare(g join.Group, w *window.Window, labelled map[string][2]int64) strin
 		}
 		var steps []join.Step
 		if steps, why = compareWith(g, e, w.Loose); why == "" {
-			labelled[e.ID] = [2]int64{steps[0].Index, steps[len(steps)-1].Index}
+			labelled[e.ID] = window.Labelled{First: steps[0].Index, Last: steps[len(steps)-1].Index, Whole: g.Whole()}
 			return ""
 		}
 	}

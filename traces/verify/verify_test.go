@@ -127,7 +127,7 @@ func TestALooseWindow(t *testing.T) {
 		if err != nil || (len(found.Problems) == 0) != loose {
 			t.Errorf("loose %t: %+v, %v", loose, found, err)
 		}
-		if got, ok := found.Labelled["dp0-pid1"]; ok != loose || loose && got != [2]int64{103, 105} {
+		if got, ok := found.Labelled["dp0-pid1"]; ok != loose || loose && got != (window.Labelled{First: 103, Last: 105, Whole: true}) {
 			t.Errorf("loose %t: labelled %v", loose, found.Labelled)
 		}
 	}

@@ -149,7 +149,7 @@ func preemptDefinitions() []Definition {
 
 func tableDefinitions() []Definition {
 	return []Definition{
-		{layout.Windows, "profiler windows", "", "profile lines", "Calls that started and stopped the profiler. The first step of a window is the one after the start marker. The longest step is the longest period from its first step to its stop: the export of the traces stops serving."},
+		{layout.Windows, "profiler windows", "", "profile lines", "Calls that started and stopped the profiler. The first step of a window is the one after the start marker. Steps are those between the two calls; - where none was submitted. The longest step is the longest period among them, whatever made it long: mostly the export of the traces, which the windows page tells by itself."},
 		{layout.Windows, "#", "", "journal, summaries of windows", "The number that the window was armed under, whatever order windows ran in; t1, t2 by time for windows that nobody armed here. By time where the run's folder has neither journal nor summaries. Every page, report and export has the same."},
 		{layout.Windows, "steps, count", "step indices, steps", "step_index beside profile lines", "From the step after the start marker to the one before the stop marker."},
 		{layout.Engines, "engine, state, step", "", "engine_id; one stream each", "One EngineCore per data-parallel rank, with the newest step at the cursor."},

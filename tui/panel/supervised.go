@@ -205,6 +205,15 @@ func (s *Supervised) WindowText(w *control.Window) string {
 	return strings.Join(parts, ", ")
 }
 
+// WindowReason is what is to be said of a window beside its steps and its export: what it waits for, or why it is not verified.
+func (s *Supervised) WindowReason(w *control.Window) string {
+	switch w.State {
+	case control.WindowVerified, control.WindowIncomplete, control.WindowFailed:
+		return w.Reason
+	}
+	return s.WindowText(w)
+}
+
 // OrderMark is the mark of an ordered window's state and its role; the word stands beside it.
 func OrderMark(gl *theme.Glyphs, state string) (rune, theme.Role) {
 	switch state {

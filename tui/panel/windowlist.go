@@ -88,7 +88,11 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	}
 	busy := dim(unit.Unknown)
 	if w.Detail != nil {
-		if w.Reason == "" {
+		switch {
+		case w.Reason != "":
+		case noDevice(w.Detail):
+			why = dim("no device work")
+		default:
 			why = text(TopFamilies(w.Detail))
 		}
 		busy = text(ms3(criticalBusy(w.Detail)))
@@ -126,11 +130,11 @@ func ranksCell(w *catalog.Window) Cell {
 
 // StallCell is how long the export held serving up.
 func StallCell(w *catalog.Window) Cell {
-	if w.StallNS <= 0 {
+	if w.StallNS == nil {
 		return Cell{Text: unit.Unknown, Role: theme.RoleDim}
 	}
-	c := Cell{Text: unit.Duration(w.StallNS)}
-	if w.StallNS >= store.StallNS {
+	c := Cell{Text: unit.Duration(*w.StallNS)}
+	if *w.StallNS >= store.StallNS {
 		c.Role = theme.RoleWarn
 	}
 	return c
@@ -182,6 +186,11 @@ func shortMode(mode string) string {
 		return "PIECE"
 	}
 	return mode
+}
+
+// noDevice reports whether no rank's trace holds device work, as those of a server on CPUs.
+func noDevice(d *join.Window) bool {
+	return !slices.ContainsFunc(d.Ranks, func(b *rank.Breakdown) bool { return b.Mode != rank.ModeCPU })
 }
 
 // criticalBusy is the critical path of all active iterations together; -1 without device work.

@@ -1,11 +1,14 @@
 package panel
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"opprof/engine/control"
 	"opprof/engine/unit"
 	"opprof/traces/catalog"
 	"opprof/traces/family"
@@ -37,7 +40,11 @@ func RankBarsHeight(w *catalog.Window) int {
 	if w == nil || w.Detail == nil {
 		return 2
 	}
-	return 3 + len(w.Detail.Ranks) + min(2, len(remarks(w.Detail)))
+	said := min(2, len(remarks(w.Detail)))
+	if noDevice(w.Detail) {
+		return 1 + said
+	}
+	return 3 + len(w.Detail.Ranks) + said
 }
 
 // Draw fills g.
@@ -46,13 +53,16 @@ func (p RankBars) Draw(g *chart.Grid) {
 		note(g, 0, "no window")
 		return
 	}
+	p.facts(g, 0)
 	d := p.Window.Detail
-	if d == nil {
-		p.facts(g, 0)
-		note(g, 1, "its traces were not read: no kernel times")
+	switch {
+	case d == nil:
+		g.Text(0, 1, g.W(), noKernels(p.Window), whyRole(p.Window))
+		return
+	case noDevice(d):
+		p.remarks(g, 1)
 		return
 	}
-	p.facts(g, 0)
 	figures := make([]catalog.Figures, len(d.Ranks))
 	for k := range d.Ranks {
 		figures[k] = catalog.RankFigures(d, k)
@@ -71,9 +81,49 @@ func (p RankBars) Draw(g *chart.Grid) {
 		familyLegend(g, 0, y)
 		y++
 	}
-	for i, r := range remarks(d) {
+	p.remarks(g, y)
+}
+
+func (p RankBars) remarks(g *chart.Grid, y int) {
+	for i, r := range remarks(p.Window.Detail) {
 		g.Text(0, y+i, g.W(), r, theme.RoleWarn)
 	}
+}
+
+// notBegun are the states of windows of which there is nothing to say but what they wait for.
+func notBegun(s catalog.State) bool {
+	switch string(s) {
+	case control.WindowArmed, control.WindowStarting, control.WindowCancelled:
+		return true
+	}
+	return false
+}
+
+// noKernels says of a window whose traces were not read what it waits for, or why there are no kernel times.
+func noKernels(w *catalog.Window) string {
+	const follow = "kernel times follow: its traces are being "
+	switch {
+	case notBegun(w.State):
+		return cmp.Or(w.Reason, "it recorded nothing")
+	case w.State == catalog.Recording:
+		return cmp.Or(w.Reason, "kernel times follow: its traces are not written yet")
+	case w.State == catalog.Flushing && w.Reason != "":
+		return "kernel times follow: " + w.Reason
+	case w.State == catalog.Flushing:
+		return follow + "written"
+	case slices.ContainsFunc(w.Files, func(f catalog.File) bool { return f.State == catalog.FilePending || f.State == catalog.FileWaiting }):
+		return follow + "read"
+	}
+	return "no kernel times: " + cmp.Or(w.Reason, "its traces are not in the run's folder")
+}
+
+// whyRole is loud where something is amiss.
+func whyRole(w *catalog.Window) theme.Role {
+	switch w.State {
+	case catalog.Failed, catalog.Incomplete, catalog.Unjoined:
+		return theme.RoleWarn
+	}
+	return theme.RoleDim
 }
 
 // facts say what the window is, in a line.
@@ -81,19 +131,23 @@ func (p RankBars) facts(g *chart.Grid, y int) {
 	w := p.Window
 	mark, role := WindowMark(&g.Glyphs, w.State)
 	fields := []field{{value: string(mark) + " " + string(w.State), role: role}}
+	if notBegun(w.State) {
+		line(g, y, fields...)
+		return
+	}
 	if w.Expected > 0 {
 		fields = append(fields, field{value: fmt.Sprintf("%d of %d", w.Ranks, w.Expected), unit: "ranks", role: ranksCell(w).Role})
 	}
-	if w.Reason != "" {
+	if w.Reason != "" && w.Detail != nil {
 		fields = append(fields, field{value: w.Reason, role: theme.RoleWarn})
 	}
-	fields = append(fields, field{name: "step", value: stepRange(w)})
+	fields = append(fields, field{name: "steps", value: stepRange(w)})
 	fields = append(fields, field{name: "graphs", value: windowModes(w)})
 	fields = append(fields, field{name: "export stall", value: StallCell(w).Text, role: StallCell(w).Role})
 	if from, to, ok := perturbed(w); ok {
 		fields = append(fields, field{name: "perturbed", value: unit.Count(from) + "-" + unit.Count(to)})
 	}
-	if w.Detail != nil {
+	if w.Detail != nil && !noDevice(w.Detail) {
 		fields = append(fields, field{name: "kernels run by", value: string(w.Detail.Mode())})
 	}
 	line(g, y, fields...)
@@ -104,7 +158,7 @@ func perturbed(w *catalog.Window) (from, to int64, ok bool) {
 	switch {
 	case w.Detail != nil && w.Detail.Join.Method != "":
 		return w.FirstStep, w.LastStep + 1, true
-	case w.Marker != nil && w.Marker.StopNS != 0:
+	case w.Marker != nil && w.Marker.StopNS != 0 && !w.Marker.Empty():
 		return w.Marker.AfterStep + 1, w.Marker.StopAfterStep, true
 	}
 	return 0, 0, false

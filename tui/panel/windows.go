@@ -41,20 +41,33 @@ func drawWindows(g *chart.Grid, in *Input) {
 
 func windowRow(i int, w *store.Window, in *Input) []cell {
 	state, role := "closed", theme.RoleText
-	steps, n := unit.Count(w.AfterStep+1)+"-"+unit.Count(w.StopAfterStep), unit.Count(w.StopAfterStep-w.AfterStep)
-	if w.StopNS == 0 {
+	n := unit.Unknown
+	switch {
+	case w.StopNS == 0:
 		state, role = "open", theme.RoleWarn
-		steps, n = unit.Count(w.AfterStep+1)+"-", unit.Unknown
+	case !w.Empty():
+		n = unit.Count(w.StopAfterStep - w.AfterStep)
 	}
-	stall := cell{unit.Unknown, theme.RoleDim}
-	if w.StallNS > 0 {
-		stall = cell{unit.Duration(w.StallNS), theme.RoleText}
-		if w.StallNS >= store.StallNS {
-			stall.role = theme.RoleWarn
+	longest := cell{unit.Unknown, theme.RoleDim}
+	if w.LongestNS > 0 {
+		longest = cell{unit.Duration(w.LongestNS), theme.RoleText}
+		if w.LongestNS >= store.StallNS {
+			longest.role = theme.RoleWarn
 		}
 	}
 	return []cell{
 		{WindowName(in.Frame, i), theme.RoleWindow}, {unit.ClockSeconds(w.StartNS, in.Zone), theme.RoleText}, {state, role},
-		{steps, theme.RoleText}, {n, theme.RoleText}, stall, {w.Engine, theme.RoleDim},
+		{MarkedSteps(w), theme.RoleText}, {n, theme.RoleText}, longest, {w.Engine, theme.RoleDim},
 	}
+}
+
+// MarkedSteps are the steps between the markers of a window; "-" where there are none.
+func MarkedSteps(w *store.Window) string {
+	switch {
+	case w.Empty():
+		return unit.Unknown
+	case w.StopNS == 0:
+		return unit.Count(w.AfterStep+1) + "-"
+	}
+	return unit.Count(w.AfterStep+1) + "-" + unit.Count(w.StopAfterStep)
 }
