@@ -78,6 +78,7 @@ func (m *Machine) same(o *Machine) bool {
 // Layer1 is what the recorder of a run left.
 type Layer1 struct {
 	Steps           int64    `json:"steps"`
+	PeriodP50MS     *float64 `json:"period_p50_ms"` // median step period
 	BytesPerStep    *float64 `json:"bytes_per_step"`
 	QueueHigh       *int64   `json:"queue_high_watermark"`
 	Dropped         *int64   `json:"dropped"`

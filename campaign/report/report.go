@@ -95,7 +95,7 @@ func newCell(in *Input, c plan.Cell) Cell {
 			out.Runs = append(out.Runs, row(in.Plan, r))
 		}
 	}
-	out.units = unitsOf(in.Plan.Metrics)
+	out.units = plan.Units(in.Plan.Metrics)
 	out.Cost, out.Machines, out.Same = costOf(out.Pairs), out.machines(), sameTexts(in.Plan, c, out.Pairs)
 	out.SelfTest = selfTest(in.Plan, out.Pairs)
 	out.warn(in)
@@ -142,6 +142,7 @@ func (c *Cell) warn(in *Input) {
 			say("%s varies by %.1f %% between the off runs alone", m.Name, 100*cv)
 		}
 	}
+	c.Warnings = append(c.Warnings, c.bundled(in.Plan.Metrics)...)
 	if t := c.SelfTest; t != nil && t.Verdict == gate.Fail {
 		say("self-test: neither the server as it was installed nor the one with its recorder off records, and they differ all the same: %s", t.Reasons[0])
 	}

@@ -35,7 +35,7 @@ func furnished(t testing.TB, in *Input) *Input {
 		r.Checks = []Check{{"requests", true, ""}, {"token totals", true, ""}, {"prefix cache", true, "0 hits at the start"}, {"compilation warm", true, ""}, {"GPU alone", true, ""}}
 		if r.Arm == plan.On {
 			high, dropped := int64(30+i%7), int64(0)
-			r.Layer1 = &Layer1{41_233 + int64(i), value(871, 4), &high, &dropped, value(18.2, 0.4), value(46, 3)}
+			r.Layer1 = &Layer1{41_233 + int64(i), value(8.1, 0.1), value(871, 4), &high, &dropped, value(18.2, 0.4), value(46, 3)}
 			r.Checks = append(r.Checks, Check{"records hold together", true, ""})
 		}
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -246,6 +247,9 @@ func number(n int) string { return fmt.Sprint(n) }
 func digits(v *float64) string {
 	if v == nil {
 		return "-"
+	}
+	if math.Abs(*v) >= 1e6 { // the interval of two pairs may be that wide
+		return fmt.Sprintf("%.2g", *v)
 	}
 	return fmt.Sprintf("%.2f", *v)
 }

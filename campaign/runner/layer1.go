@@ -92,6 +92,8 @@ type stream struct {
 	bytes  int64
 	prefix record.Prefix // sums over the steps that know them
 	known  bool
+
+	periodsNS []int64 // of the steps that have one
 }
 
 // readStream reads one stream whole.
@@ -102,21 +104,33 @@ func readStream(path string) (s stream, err error) {
 	}
 	defer f.Close()
 	c, r := record.NewChecker(), record.NewReader(f, path)
+	var last record.Step
 	for r.Scan() {
 		l := r.Line()
 		c.Add(l)
-		switch {
-		case l.Kind == record.KindFooter:
-			last := l.Footer
-			s.footer = &last
-		case l.Kind == record.KindStep && l.Step.Known(record.HasPrefixLocal):
-			s.known = true
-			s.prefix.Queries += l.Step.Local.Queries
-			s.prefix.Hits += l.Step.Local.Hits
+		switch l.Kind {
+		case record.KindFooter:
+			footer := l.Footer
+			s.footer = &footer
+		case record.KindStep:
+			s.take(&last, &l.Step)
+			last = l.Step
 		}
 	}
 	s.check, s.bytes = c.Result(), r.Offset()
 	return s, r.Err()
+}
+
+// take adds a step that follows another; the zero step precedes the first.
+func (s *stream) take(last, step *record.Step) {
+	if step.Known(record.HasPrefixLocal) {
+		s.known = true
+		s.prefix.Queries += step.Local.Queries
+		s.prefix.Hits += step.Local.Hits
+	}
+	if last.StepIndex > 0 && step.StepIndex == last.StepIndex+1 {
+		s.periodsNS = append(s.periodsNS, step.CompleteMonoNS-max(last.CompleteMonoNS, step.SubmitMonoNS))
+	}
 }
 
 // verdict is the check of a stream in a line.
@@ -144,6 +158,7 @@ type streamSum struct {
 	p50NS, p99NS                 int64 // of the engine where the recorder cost most
 	prefix                       record.Prefix
 	known                        bool
+	periodsNS                    []int64
 }
 
 func (a *streamSum) add(s stream) {
@@ -152,6 +167,7 @@ func (a *streamSum) add(s stream) {
 	a.prefix.Queries += s.prefix.Queries
 	a.prefix.Hits += s.prefix.Hits
 	a.known = a.known || s.known
+	a.periodsNS = append(a.periodsNS, s.periodsNS...)
 	if s.footer == nil {
 		return
 	}
@@ -170,6 +186,11 @@ func (a *streamSum) layer1(streams int) *report.Layer1 {
 	if a.steps > 0 {
 		perStep := float64(a.bytes) / float64(a.steps)
 		out.BytesPerStep = &perStep
+	}
+	if n := len(a.periodsNS); n > 0 {
+		slices.Sort(a.periodsNS)
+		middle := float64(a.periodsNS[(n-1)/2]) / 1e6 // by nearest rank
+		out.PeriodP50MS = &middle
 	}
 	if a.footers == streams {
 		out.Dropped, out.QueueHigh = &a.dropped, &a.queue

@@ -119,7 +119,7 @@ func checkReport(t *testing.T, dir string) {
 		if (run.Arm == plan.On) != (run.Layer1 != nil) {
 			t.Errorf("%s: %+v", run.ID, run.Layer1)
 		}
-		if run.Arm == plan.On && (run.Layer1.Steps != 60 || *run.Layer1.QueueHigh != 3 || *run.Layer1.Dropped != 0 || *run.Layer1.ForegroundP50US != 20 || !run.Checks[0].OK) {
+		if run.Arm == plan.On && (run.Layer1.Steps != 60 || *run.Layer1.QueueHigh != 3 || *run.Layer1.Dropped != 0 || *run.Layer1.ForegroundP50US != 20 || *run.Layer1.PeriodP50MS != 0.001 || !run.Checks[0].OK) {
 			t.Errorf("%s: %+v %+v", run.ID, run.Layer1, run.Checks)
 		}
 	}
