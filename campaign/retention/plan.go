@@ -16,9 +16,6 @@ type Policy struct {
 	CompactAfter time.Duration // a run is compacted when nothing was written to it for so long
 }
 
-// Deletes reports whether the policy ever deletes.
-func (p Policy) Deletes() bool { return p.KeepFor > 0 || p.KeepBytes > 0 }
-
 // Run is one run as Look has found it.
 type Run struct {
 	ID       string

@@ -81,7 +81,7 @@ func TestPlanIsSafe(t *testing.T) {
 			if v.Action != Delete {
 				left += v.Bytes
 			}
-			if v.Action == Delete && (v.Used != "" || v.Kept != "" || !p.Deletes()) {
+			if v.Action == Delete && (v.Used != "" || v.Kept != "" || p.KeepFor == 0 && p.KeepBytes == 0) {
 				t.Fatalf("%+v", v)
 			}
 		}

@@ -39,9 +39,6 @@ func NewResamples(x []float64) *Resamples {
 	return r
 }
 
-// Exact reports whether every resample was counted.
-func (r *Resamples) Exact() bool { return r.slack == 0 }
-
 // enumerate walks the ways to draw n of n values with repetition as counts, each with its multinomial weight.
 func (r *Resamples) enumerate() {
 	n := len(r.x)

@@ -64,11 +64,6 @@ func ExpandedAlpha(n int, alpha float64) float64 {
 	return NormalCDF(-math.Sqrt(f/(f-1)) * TQuantile(1-alpha, n-1))
 }
 
-// UpperExpanded is the expanded-percentile upper bound of the mean at 1-alpha; NaN for fewer than two values.
-func UpperExpanded(x []float64, alpha float64) float64 {
-	return NewResamples(x).UpperExpanded(alpha)
-}
-
 // SignFlip is the exact one-sided p-value of the hypothesis that the mean is at least limit, by flipping the signs of x - limit in all
 // ways: the share of flips whose mean is at most the observed one. At n values it cannot be below 2^-n. NaN beyond 24 values.
 func SignFlip(x []float64, limit float64) float64 {

@@ -176,9 +176,6 @@ func Open(path string, clock Clock) (*Journal, *Replay, error) {
 	return j, r, nil
 }
 
-// Generation is this writer's tenure.
-func (j *Journal) Generation() int64 { return j.head.Generation }
-
 // setAside asks for space past the end. File systems that cannot are used as they are.
 func (j *Journal) setAside() {
 	_ = unix.Fallocate(int(j.f.Fd()), unix.FALLOC_FL_KEEP_SIZE, j.offset, reserve)

@@ -34,8 +34,8 @@ func open(t *testing.T, path string) (*Journal, *Replay) {
 func TestAppendAndReplay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	j, r := open(t, path)
-	if len(r.Entries) != 0 || j.Generation() != 1 {
-		t.Fatalf("a new journal: %+v, generation %d", r, j.Generation())
+	if len(r.Entries) != 0 || j.head.Generation != 1 {
+		t.Fatalf("a new journal: %+v, generation %d", r, j.head.Generation)
 	}
 	if _, err := j.Append("server_spawned", spawned{7, []string{"python", "-m"}}); err != nil {
 		t.Fatal(err)
@@ -50,8 +50,8 @@ func TestAppendAndReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	j2, r2 := open(t, path)
-	if j2.Generation() != 2 || r2.Last() != (Head{Seq: 2, Generation: 1, WallNS: 100, MonoNS: 50, BootID: BootID(), Event: "ready"}) {
-		t.Errorf("generation %d after %+v", j2.Generation(), r2.Last())
+	if j2.head.Generation != 2 || r2.Last() != (Head{Seq: 2, Generation: 1, WallNS: 100, MonoNS: 50, BootID: BootID(), Event: "ready"}) {
+		t.Errorf("generation %d after %+v", j2.head.Generation, r2.Last())
 	}
 	var s spawned
 	if err := r2.Entries[0].Decode(&s); err != nil || s.PID != 7 || s.Argv[1] != "-m" {

@@ -76,9 +76,6 @@ func NewPatch(tree fs.FS) (*Patch, error) {
 	return p, nil
 }
 
-// Version is the public vLLM version that the patch is for, such as "0.24.0".
-func (p *Patch) Version() string { return p.version }
-
 // Hash is the patch hash, 64 hexadecimal digits over the edits and the recorder. The test file is left out: it is not
 // installed beside a server, and a change of it must not move the overlay.
 func (p *Patch) Hash() string { return p.hash }

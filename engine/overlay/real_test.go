@@ -41,8 +41,8 @@ func embeddedPatch(t testing.TB) *Patch {
 
 func TestEmbeddedPatch(t *testing.T) {
 	p := embeddedPatch(t)
-	if p.Version() != "0.24.0" {
-		t.Errorf("the patch is for %s", p.Version())
+	if p.version != "0.24.0" {
+		t.Errorf("the patch is for %s", p.version)
 	}
 }
 

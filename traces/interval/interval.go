@@ -1,5 +1,5 @@
-// Package interval measures sets of half-open time intervals [start, end) in integer nanoseconds: the length of their union, of what two
-// sets share, and of the gaps between them. Kernels of one stream do overlap, so a union is never a sum.
+// Package interval measures half-open time intervals [start, end) in integer nanoseconds: the length of their union, and of the gaps between
+// them. Kernels of one stream do overlap, so a union is never a sum.
 package interval
 
 import (
@@ -45,50 +45,6 @@ func (s Set) Len() int64 {
 		n += v.Len()
 	}
 	return n
-}
-
-// Spans are the set's disjoint spans in order. The caller must not change them.
-func (s Set) Spans() []Span { return s.spans }
-
-// Bounds is the smallest span that covers the set; empty for an empty set.
-func (s Set) Bounds() Span {
-	if len(s.spans) == 0 {
-		return Span{}
-	}
-	return Span{s.spans[0].Start, s.spans[len(s.spans)-1].End}
-}
-
-// And is what both sets cover.
-func (s Set) And(o Set) Set {
-	var out Set
-	for i, j := 0, 0; i < len(s.spans) && j < len(o.spans); {
-		a, b := s.spans[i], o.spans[j]
-		out.add(Span{max(a.Start, b.Start), min(a.End, b.End)})
-		if a.End < b.End {
-			i++
-		} else {
-			j++
-		}
-	}
-	return out
-}
-
-// Sub is what s covers and o does not.
-func (s Set) Sub(o Set) Set {
-	var out Set
-	j := 0
-	for _, v := range s.spans {
-		for j < len(o.spans) && o.spans[j].End <= v.Start {
-			j++
-		}
-		start := v.Start
-		for k := j; k < len(o.spans) && o.spans[k].Start < v.End; k++ {
-			out.add(Span{start, o.spans[k].Start})
-			start = max(start, o.spans[k].End)
-		}
-		out.add(Span{start, v.End})
-	}
-	return out
 }
 
 // Gaps are the holes between the set's spans.

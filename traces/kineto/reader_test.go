@@ -240,10 +240,10 @@ func TestSuspectTimes(t *testing.T) {
 
 func TestLaunches(t *testing.T) {
 	tr := read(t, pretty(launchLine("5.000", 9), kernelLine("k", "6.000", "1.000", 9), launchLine("3.000", 4)))
-	if l, ok := tr.Launches.By(9); !ok || l.StartNS != 5000 || l.DurNS != 5000 {
-		t.Errorf("launch 9: %+v, %v", l, ok)
+	if i, ok := tr.Launches.Find(9); !ok || tr.Launches[i].StartNS != 5000 || tr.Launches[i].DurNS != 5000 {
+		t.Errorf("launch 9: %d of %+v, %v", i, tr.Launches, ok)
 	}
-	if _, ok := tr.Launches.By(5); ok {
+	if _, ok := tr.Launches.Find(5); ok {
 		t.Error("launch 5 does not exist")
 	}
 	if e := tr.Events.At(0); tr.Shapes[e.Shape] != (Shape{Grid: [3]int32{2, 3, 1}, Block: [3]int32{128, 1, 1}}) || tr.Streams[e.Stream] != (Stream{0, 7}) {

@@ -117,15 +117,6 @@ func (l Launches) Find(correlation uint32) (int, bool) {
 	return slices.BinarySearchFunc(l, correlation, func(v Launch, c uint32) int { return cmp.Compare(v.Correlation, c) })
 }
 
-// By returns the first launch with a correlation.
-func (l Launches) By(correlation uint32) (Launch, bool) {
-	i, ok := l.Find(correlation)
-	if !ok {
-		return Launch{}, false
-	}
-	return l[i], true
-}
-
 // Fault is damage in a trace: an event or a stretch that could not be read.
 type Fault struct {
 	Offset int64  // byte in the inflated stream

@@ -146,25 +146,6 @@ func largest[T cmp.Ordered](values []T) int {
 	return at
 }
 
-// VBars are columns growing upwards, one cell wide each with Gap cells between them.
-type VBars struct {
-	Values []Value
-	Max    float64 // value of a full column; 0 takes the largest
-	Gap    int
-	Role   theme.Role
-}
-
-// Draw fills g from the left. Columns that do not fit are left out.
-func (v VBars) Draw(g *Grid) {
-	top := v.Max
-	if t, ok := highest(v.Values); top <= 0 && ok {
-		top = t
-	}
-	for i, val := range v.Values {
-		column(g, i*(1+max(0, v.Gap)), val, top, v.Role)
-	}
-}
-
 // Spark is a time series in a few lines, newest value in the last column, a known zero as the lowest step and unknown as nothing.
 type Spark struct {
 	Values []Value

@@ -128,15 +128,11 @@ func TestGapsAreBlankAndZerosAreNot(t *testing.T) {
 			"line":   plotDrawer{Series{Lines: []Line{{Values: values}}}},
 			"column": plotDrawer{Series{Lines: []Line{{Values: values}}, Style: StyleColumn}},
 			"spark":  Spark{Values: values},
-			"vbars":  VBars{Values: values},
 			"heat":   plotDrawer{Heat{Labels: []string{"a"}, Rows: [][]Value{values}}},
 		} {
 			g := NewGrid(12, 3, gl)
 			d.Draw(g)
 			first := 12 - len(values)
-			if name == "vbars" {
-				first = 0
-			}
 			for i, v := range values {
 				drawn := false
 				for y := range g.H() {

@@ -66,7 +66,6 @@ func samples() map[string]drawer {
 		"meter-unknown": Meter{Max: 100, Text: "-", Role: theme.RoleKV},
 		"stack":         StackRow{Parts: parts},
 		"stack-rest":    StackRow{Parts: parts, Total: 200},
-		"vbars":         VBars{Values: wave(30, 4, 3), Gap: 1, Role: theme.RoleChunk},
 		"spark":         Spark{Values: p50, Role: theme.RoleKV},
 		"series-line":   plotDrawer{Series{Lines: lines, Names: true, Cursor: 9}},
 		"series-band":   plotDrawer{Series{Lines: lines[:1], Band: &Band{Low: p50, High: p95, Role: theme.RoleDim}}},

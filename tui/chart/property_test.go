@@ -44,9 +44,7 @@ func anyChart(t *rapid.T) drawer {
 			parts[i] = Part{Label: labels[i], Value: v.V}
 		}
 		return StackRow{Parts: parts, Total: number(t, "total")}
-	case 3:
-		return VBars{Values: figures(t, n), Max: number(t, "max"), Gap: rapid.IntRange(-1, 3).Draw(t, "gap")}
-	case 4:
+	case 3, 4:
 		return Spark{Values: figures(t, n), Max: number(t, "max")}
 	case 5, 6:
 		s := Series{Style: Style(rapid.IntRange(0, 1).Draw(t, "style")), Log: rapid.Bool().Draw(t, "log"), Min: number(t, "min"), Max: number(t, "max"),
