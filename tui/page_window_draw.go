@@ -252,7 +252,7 @@ func (p *windowsPage) ranksHeading() ([]string, string) {
 	if w.Number == 0 {
 		name += ", which nobody armed here"
 	}
-	if d == nil {
+	if d == nil || panel.NoDevice(d) {
 		return []string{name}, ""
 	}
 	var unknown, suspect, sum int64

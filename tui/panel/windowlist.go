@@ -90,7 +90,7 @@ func windowCells(gl *theme.Glyphs, w *catalog.Window, marked string, zone *time.
 	if w.Detail != nil {
 		switch {
 		case w.Reason != "":
-		case noDevice(w.Detail):
+		case NoDevice(w.Detail):
 			why = dim("no device work")
 		default:
 			why = text(TopFamilies(w.Detail))
@@ -188,8 +188,8 @@ func shortMode(mode string) string {
 	return mode
 }
 
-// noDevice reports whether no rank's trace holds device work, as those of a server on CPUs.
-func noDevice(d *join.Window) bool {
+// NoDevice reports whether no rank's trace holds device work, as those of a server on CPUs.
+func NoDevice(d *join.Window) bool {
 	return !slices.ContainsFunc(d.Ranks, func(b *rank.Breakdown) bool { return b.Mode != rank.ModeCPU })
 }
 

@@ -37,14 +37,10 @@ type RankBars struct {
 
 // RankBarsHeight is how many lines a window needs, without a legend.
 func RankBarsHeight(w *catalog.Window) int {
-	if w == nil || w.Detail == nil {
+	if w == nil || w.Detail == nil || NoDevice(w.Detail) {
 		return 2
 	}
-	said := min(2, len(remarks(w.Detail)))
-	if noDevice(w.Detail) {
-		return 1 + said
-	}
-	return 3 + len(w.Detail.Ranks) + said
+	return 3 + len(w.Detail.Ranks) + min(2, len(remarks(w.Detail)))
 }
 
 // Draw fills g.
@@ -55,12 +51,8 @@ func (p RankBars) Draw(g *chart.Grid) {
 	}
 	p.facts(g, 0)
 	d := p.Window.Detail
-	switch {
-	case d == nil:
+	if d == nil || NoDevice(d) {
 		g.Text(0, 1, g.W(), noKernels(p.Window), whyRole(p.Window))
-		return
-	case noDevice(d):
-		p.remarks(g, 1)
 		return
 	}
 	figures := make([]catalog.Figures, len(d.Ranks))
@@ -81,11 +73,7 @@ func (p RankBars) Draw(g *chart.Grid) {
 		familyLegend(g, 0, y)
 		y++
 	}
-	p.remarks(g, y)
-}
-
-func (p RankBars) remarks(g *chart.Grid, y int) {
-	for i, r := range remarks(p.Window.Detail) {
+	for i, r := range remarks(d) {
 		g.Text(0, y+i, g.W(), r, theme.RoleWarn)
 	}
 }
@@ -99,10 +87,12 @@ func notBegun(s catalog.State) bool {
 	return false
 }
 
-// noKernels says of a window whose traces were not read what it waits for, or why there are no kernel times.
+// noKernels says of a window that has no kernel times why, or what they wait for.
 func noKernels(w *catalog.Window) string {
 	const follow = "kernel times follow: its traces are being "
 	switch {
+	case w.Detail != nil:
+		return "no kernel times: its traces hold no device work, as those of a server on CPUs"
 	case notBegun(w.State):
 		return cmp.Or(w.Reason, "it recorded nothing")
 	case w.State == catalog.Recording:
@@ -147,7 +137,7 @@ func (p RankBars) facts(g *chart.Grid, y int) {
 	if from, to, ok := perturbed(w); ok {
 		fields = append(fields, field{name: "perturbed", value: unit.Count(from) + "-" + unit.Count(to)})
 	}
-	if w.Detail != nil && !noDevice(w.Detail) {
+	if w.Detail != nil && !NoDevice(w.Detail) {
 		fields = append(fields, field{name: "kernels run by", value: string(w.Detail.Mode())})
 	}
 	line(g, y, fields...)

@@ -30,7 +30,7 @@ func TestAWindowWithoutKernelTimes(t *testing.T) {
 		says   string
 	}{
 		{"read, on CPUs", catalog.Window{State: catalog.Verified, Ranks: 2, Expected: 2, FirstStep: 36, LastStep: 45, StallNS: &stall, Marker: marked, Detail: cpu},
-			"✓ verified  2 of 2 ranks  steps 36-45  graphs -  export stall 369 ms  perturbed 36-46", "rank 0: a trace without device work (CPU only): 4,321 operators, no kernels"},
+			"✓ verified  2 of 2 ranks  steps 36-45  graphs -  export stall 369 ms  perturbed 36-46", "no kernel times: its traces hold no device work, as those of a server on CPUs"},
 		{"verified, and read again here", catalog.Window{State: catalog.Verified, Ranks: 2, Expected: 2, FirstStep: 36, LastStep: 45, StallNS: &stall, Marker: marked, Files: []catalog.File{{State: catalog.FileWaiting}}},
 			"✓ verified  2 of 2 ranks  steps 36-45  graphs -  export stall 369 ms  perturbed 36-54", "kernel times follow: its traces are being read"},
 		{"verified, its traces are gone", catalog.Window{State: catalog.Verified, Ranks: 2, Expected: 2, FirstStep: 36, LastStep: 45, StallNS: &stall},
