@@ -34,7 +34,7 @@ type Summary struct {
 	StopReturnNS  *int64          `json:"stop_return_ns"`
 	Engines       []SummaryEngine `json:"engines"`
 	Perturbed     *[2]int64       `json:"perturbed"` // first and last step of the first engine that the window disturbed
-	StallNS       *int64          `json:"stall_ns"`  // as of control.Window
+	StallNS       *int64          `json:"stall_ns"`  // how long writing its traces held serving up, as in status; null unknown
 	Warmup        int64           `json:"warmup"`    // leading labels to be left out of every figure
 	Profiler      map[string]any  `json:"profiler"`  // settings in force
 	Ranks         []SummaryRank   `json:"ranks"`
