@@ -2,6 +2,7 @@ package tui
 
 import (
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -54,7 +55,11 @@ func (d *columnsDialog) press(b keys.Binding, _ tea.KeyPressMsg) (tea.Cmd, bool)
 }
 
 func (d *columnsDialog) draw(g *chart.Grid) {
-	inside := dialogBox(g, 76, len(d.all)+3, len(d.all)+3, "columns", "esc closes")
+	right := "esc closes"
+	if n := len(d.all); n+3 > g.H() {
+		right = strconv.Itoa(d.at+1) + " of " + strconv.Itoa(n) + "  " + right
+	}
+	inside := dialogBox(g, 76, len(d.all)+3, len(d.all)+3, "columns", right)
 	if inside == nil {
 		return
 	}

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -78,6 +79,9 @@ func (d *notesDialog) draw(g *chart.Grid) {
 	right := ""
 	if l := d.board.remarks.list; l != nil && l.BadLines > 0 {
 		right = strconv.FormatInt(l.BadLines, 10) + " bad lines"
+	}
+	if n := len(list); n > rows {
+		right = strings.TrimSpace(right + "  " + strconv.Itoa(min(d.at, n-1)+1) + " of " + strconv.Itoa(n))
 	}
 	inside := dialogBox(g, w, rows+2, notesUsual, "bookmarks and notes", right)
 	if inside == nil {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -149,6 +150,17 @@ func hung(head string, headRole theme.Role, text string, role theme.Role, width 
 
 func pad(s string, n int) string {
 	return s + strings.Repeat(" ", max(1, n-utf8.RuneCountInString(s)))
+}
+
+// clipped are the first lines of a text for w columns; the last one ends with a mark where more would follow.
+func clipped(lines []string, most, w int, ellipsis rune) []string {
+	if len(lines) <= most {
+		return lines
+	}
+	out := slices.Clone(lines[:most])
+	last := []rune(out[most-1])
+	out[most-1] = string(last[:min(len(last), max(0, w-1))]) + string(ellipsis)
+	return out
 }
 
 // wrap breaks text at spaces into lines of at most w columns; a longer word stands alone and is cut when drawn.

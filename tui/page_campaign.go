@@ -156,5 +156,5 @@ func (p *campaignPage) copied() []string {
 	g := chart.NewGrid(w, h, theme.UnicodeGlyphs())
 	p.inside(p.focus, g)
 	lines := strings.Split(strings.TrimRight(g.Plain(), " \n"), "\n")
-	return append([]string{"campaign " + p.stand.Name + "  " + p.title(p.focus)}, lines...)
+	return append([]string{"campaign " + p.stand.Name + "  " + p.titles(p.focus)[0]}, lines...)
 }

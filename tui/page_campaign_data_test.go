@@ -95,6 +95,7 @@ func cpuCampaign() *progress.Campaign {
 	pid, left := int64(4711), int64(62*time.Minute)
 	return &progress.Campaign{Schema: 1, Name: "cpu-qwen3", Path: "/campaigns/cpu", State: progress.Running, RunnerPID: &pid, StartedNS: atNS(0), LeftNS: &left,
 		LimitPct: 3, Verdict: gate.Undecided, Cells: []progress.Cell{passes, begun, waits}, Current: now,
+		Units:   map[string]string{"ttft_p95": "ms", "tpot_p95": "ms", "throughput": "tokens/s"},
 		Remarks: []string{"pair 2 of tp1-eager-steady is void: compilation was cold: 41.2 s of torch.compile", "2 of 200 requests failed in tp1-eager-steady-p003-2-off: its pair is run again"}}
 }
 

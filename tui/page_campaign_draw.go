@@ -1,15 +1,21 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
+	"opprof/campaign/progress"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/panel"
+	"opprof/tui/theme"
 )
 
 const (
-	campaignBeside = 110 // least width of pairs and runs side by side
+	campaignBeside = 120 // least width of pairs and runs side by side
+	campaignPairs  = 60  // width of the pairs then, in which their bounds are seen
+	campaignRuns   = 78  // width of the runs from which on more goes to the pairs, up to a half
 	campaignAll    = 36  // least height for the remarks below the others
 )
 
@@ -59,7 +65,7 @@ func (p *campaignPage) arrange(rest chart.Rect) {
 	}
 	switch {
 	case p.width >= campaignBeside:
-		left := p.width / 2
+		left := min(p.width/2, max(campaignPairs, p.width-campaignRuns))
 		p.boxes[partPairs] = chart.Rect{Y: lower.Y, W: left, H: lower.H}
 		p.boxes[partRuns] = chart.Rect{X: left, Y: lower.Y, W: p.width - left, H: lower.H}
 	case p.focus == partRuns:
@@ -72,38 +78,73 @@ func (p *campaignPage) arrange(rest chart.Rect) {
 // standRight says where the campaign lies.
 func (p *campaignPage) standRight() string { return p.stand.Path }
 
-func (p *campaignPage) title(part campaignPart) string {
+// titles are those of a part, best first.
+func (p *campaignPage) titles(part campaignPart) []string {
 	of := ""
 	if p.cell != "" {
 		of = " of " + p.cell
 	}
-	return [...]string{"cells  regression point and 95 % bound", "pairs" + of + "  regression %", "runs" + of, "remarks"}[part]
+	return [...][]string{
+		{"cells  regression point and 95 % bound", "cells  point and bound", "cells"}, {"pairs" + of + "  regression %", "pairs" + of, "pairs"}, {"runs" + of, "runs"}, {"remarks"},
+	}[part]
 }
 
 func (p *campaignPage) right(part campaignPart) string {
-	if p.width < campaignBeside && part != partCells {
-		return strconv.Itoa(int(part)) + " of " + strconv.Itoa(int(campaignParts)-1) + "  tab next"
+	cell, next := p.selected(), ""
+	if p.width < campaignBeside {
+		next = "  tab next"
 	}
-	cell := p.selected()
 	switch {
 	case part == partCells:
-		right := "limit " + panel.Signed(p.stand.LimitPct) + " %"
-		if n, shown := len(p.stand.Cells), p.boxes[partCells].H-3; n > shown {
-			right = strconv.Itoa(p.cellAt()+1) + " of " + strconv.Itoa(n) + "  " + right
-		}
-		return right
+		return p.cellsRight()
+	case part == partPairs:
+		return p.metricPlace() + next
 	case part == partRuns && cell != nil:
-		return unit.Counted(len(cell.Runs), "run")
+		return p.runPlace(cell) + next
 	}
-	return ""
+	return strings.TrimSpace(next)
+}
+
+// cellsRight is the limit, and what there is no room for: other cells, other metrics.
+func (p *campaignPage) cellsRight() string {
+	right := "limit " + panel.Signed(p.stand.LimitPct) + " %"
+	gl := theme.ASCIIGlyphs()
+	sheet, metrics := p.stand.CellTable(&gl, p.metric), len(panel.CampaignMetrics(p.stand.Campaign))
+	sheet.Cursor = p.cellAt()
+	if out := sheet.LeftOut(p.width - 4); out > 0 && out < metrics {
+		right = strconv.Itoa(metrics-out) + " of " + unit.Counted(metrics, "metric") + "  " + right
+	}
+	if n, shown := len(p.stand.Cells), p.boxes[partCells].H-3; n > shown {
+		right = strconv.Itoa(p.cellAt()+1) + " of " + strconv.Itoa(n) + "  " + right
+	}
+	return right
+}
+
+// metricPlace is which metric is selected, of how many.
+func (p *campaignPage) metricPlace() string {
+	names := panel.CampaignMetrics(p.stand.Campaign)
+	if len(names) == 0 {
+		return ""
+	}
+	return "metric " + strconv.Itoa(slices.Index(names, p.metric)+1) + " of " + strconv.Itoa(len(names))
+}
+
+// runPlace is which run of a cell is selected, of how many.
+func (p *campaignPage) runPlace(cell *progress.Cell) string {
+	text := unit.Counted(len(cell.Runs), "run")
+	if at := p.runAt(); at >= 0 {
+		text = strconv.Itoa(at+1) + " of " + text
+	}
+	return text
 }
 
 func (p *campaignPage) box(g *chart.Grid, part campaignPart) {
 	if part == partRemarks {
-		p.remarks.draw(g, p.title(part), p.right(part), p.focus == part, p.stand.RemarkRows(p.selected()))
+		p.remarks.draw(g, p.titles(part)[0], p.right(part), p.focus == part, p.stand.RemarkRows(p.selected()))
 		return
 	}
-	inside := g.Box(p.title(part), p.right(part), p.focus == part)
+	right := p.right(part)
+	inside := g.Box(fitting(p.titles(part), right, g.W()), right, p.focus == part)
 	p.inside(part, inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()}))
 }
 
@@ -115,8 +156,7 @@ func (p *campaignPage) drawRun(g *chart.Grid, at int) *chart.Grid {
 	}
 	r := &p.selected().Runs[at]
 	why, role := panel.RunWhy(r)
-	lines := wrap(r.ID+"  "+why, g.W())
-	lines = lines[:min(len(lines), most)]
+	lines := clipped(wrap(r.ID+"  "+why, g.W()), most, g.W(), g.Glyphs.Ellipsis)
 	y := g.H() - len(lines)
 	for i, l := range lines {
 		g.Text(0, y+i, g.W(), l, role)

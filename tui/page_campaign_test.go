@@ -98,7 +98,7 @@ func TestCampaignSays(t *testing.T) {
 		{"void pairs", cpuCampaign, "", "1 void", ""},
 		{"why a pair is void", cpuCampaign, "", "void: compilation was cold: 41.2 s", ""},
 		{"why a run failed", cpuCampaign, "", "2 of 200 requests failed", ""},
-		{"no value is no zero", cpuCampaign, "j", "pending      -         -", "  0.0"},
+		{"no value is no zero", cpuCampaign, "j", "pending      -            -", "  0.0"},
 		{"another cell", cpuCampaign, "k", "pairs of tp1-default-steady", ""},
 		{"the cell's runs come with it", cpuCampaign, "k", "runs of tp1-default-steady", ""},
 		{"a cell without pairs", cpuCampaign, "j", "no pair yet: 6 planned, a verdict needs 5", ""},

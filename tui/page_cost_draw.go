@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,11 +84,14 @@ func (p *costPage) draw(g *chart.Grid) {
 		if area.Empty() {
 			continue
 		}
-		titles, right := p.heading(costPane(pane))
-		inside := g.Sub(area).Box(fitting(titles, right, area.W), right, costPane(pane) == p.pane)
-		inside = inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()})
 		s := p.sheetWith(costPane(pane), &g.Glyphs)
-		s.Draw(inside)
+		titles, right := p.heading(costPane(pane))
+		right = placed(titles, right, s.Place(area.H-2), area.W)
+		if with := strings.TrimSpace(right + "  tab next"); costPane(pane) != paneQuestion && slices.ContainsFunc(panes[paneTable:], chart.Rect.Empty) && roomy(titles, with, area.W) {
+			right = with
+		}
+		inside := g.Sub(area).Box(fitting(titles, right, area.W), right, costPane(pane) == p.pane)
+		s.Draw(inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()}))
 		p.tops[pane] = s.Top
 	}
 	if !answer.Empty() {

@@ -1,8 +1,10 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -94,6 +96,7 @@ func tees(g *chart.Grid, boxes []chart.Rect) {
 
 func (p *expertsPage) drawPane(g *chart.Grid, pane expertPane) {
 	titles, right := p.heading(pane)
+	right = placed(titles, right, p.place(pane, g.H()-2), g.W())
 	box := g.Box(fitting(titles, right, g.W()), right, pane == p.pane)
 	inside := box.Sub(chart.Rect{X: 1, W: box.W() - 2, H: box.H()})
 	switch {
@@ -112,14 +115,43 @@ func (p *expertsPage) drawPane(g *chart.Grid, pane expertPane) {
 	}
 }
 
+// place is what a pane of h lines shows of its table, where that is not all.
+func (p *expertsPage) place(pane expertPane, h int) string {
+	switch {
+	case pane == paneProblems:
+		return p.problems().Place(h)
+	case pane == paneLayers && p.report != nil:
+		return p.layers().Place(h)
+	}
+	return "" // the extremes are cut off in the middle, where nothing is extreme
+}
+
+// placed is the text at the right of a border with the place in a table behind it; where there is no room for both, the place alone.
+func placed(titles []string, right, place string, w int) string {
+	switch both := right + "  " + place; {
+	case place == "":
+		return right
+	case right == "", !roomy(titles[len(titles)-1:], both, w):
+		return place
+	default:
+		return both
+	}
+}
+
 // fitting is the first of some titles, best first, that leaves room for the text at the right.
 func fitting(titles []string, right string, w int) string {
-	for _, t := range titles {
-		if len([]rune(t))+len([]rune(right))+8 < w {
+	for i, t := range titles {
+		if roomy(titles[i:i+1], right, w) {
 			return t
 		}
 	}
 	return titles[len(titles)-1]
+}
+
+// roomy reports whether a border of w columns has room for one of some titles and the text at the right.
+func roomy(titles []string, right string, w int) bool {
+	const pads = 8
+	return slices.ContainsFunc(titles, func(t string) bool { return utf8.RuneCountInString(t)+utf8.RuneCountInString(right)+pads < w })
 }
 
 // nothing says why there is no table.

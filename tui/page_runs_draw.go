@@ -29,8 +29,7 @@ func (p *runsPage) draw(g *chart.Grid) {
 
 // drawList draws the table and what is to say about the selected run below it.
 func (p *runsPage) drawList(g *chart.Grid) {
-	inside := g.Box("runs", p.right(), true)
-	inside = inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()})
+	inside := within(g)
 	table := p.drawRemarks(inside)
 	s := panel.RunsTable(&g.Glyphs, p.view, p.rows, p.marked, p.zone)
 	s.Cursor, s.Focus, s.Top = p.at(), true, p.top
@@ -42,6 +41,11 @@ func (p *runsPage) drawList(g *chart.Grid) {
 	case len(p.rows) == 0:
 		s.Empty = "no run in this folder: opprof launch makes one"
 	}
+	right := p.right()
+	if n := s.Below(table.H()); n > 0 {
+		right = panel.Below(n) + "  " + right
+	}
+	g.Box("runs", right, true)
 	s.Draw(table)
 	p.top = s.Top
 	p.list = chart.Rect{X: 0, Y: bodyTop + 2, W: p.width, H: panel.SheetRows(table.H(), false)}
@@ -74,7 +78,7 @@ func (p *runsPage) drawRemarks(g *chart.Grid) *chart.Grid {
 	for _, t := range texts {
 		lines = append(lines, wrap(t, g.W())...)
 	}
-	lines = lines[:min(len(lines), most)]
+	lines = clipped(lines, most, g.W(), g.Glyphs.Ellipsis)
 	y := g.H() - len(lines)
 	for i, l := range lines {
 		r := role
@@ -87,14 +91,17 @@ func (p *runsPage) drawRemarks(g *chart.Grid) *chart.Grid {
 }
 
 func (c *comparing) draw(g *chart.Grid) {
-	c.rows = max(0, g.H()-2)
+	inside := within(g)
+	c.rows = inside.H()
+	if c.shown != nil {
+		c.total = c.shown.Height(inside.W())
+	}
 	c.top = max(0, min(c.top, c.total-c.rows))
 	right := "esc back"
 	if below := c.total - c.rows - c.top; below > 0 {
 		right = panel.Below(below) + "  esc back"
 	}
-	inside := g.Box("comparison of a "+c.a+" and b "+c.b, right, true)
-	inside = inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()})
+	g.Box(fitting([]string{"comparison of a " + c.a + " and b " + c.b, "comparison of a and b"}, right, g.W()), right, true)
 	switch {
 	case c.err != nil:
 		why := c.err.Error()
@@ -107,6 +114,11 @@ func (c *comparing) draw(g *chart.Grid) {
 	case c.shown == nil:
 		inside.Text(0, 0, inside.W(), "reading both runs; esc goes back and stops it", theme.RoleDim)
 	default:
-		c.total = c.shown.Draw(inside, c.top)
+		c.shown.Draw(inside, c.top)
 	}
+}
+
+// within is what a box around g leaves to text, with a blank at either side.
+func within(g *chart.Grid) *chart.Grid {
+	return g.Sub(chart.Rect{X: 2, Y: 1, W: g.W() - 4, H: g.H() - 2})
 }

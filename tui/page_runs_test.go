@@ -150,6 +150,7 @@ func TestRunsSay(t *testing.T) {
 		{"how many are live", "", "1 live", ""},
 		{"how many are read", "", "1 being read", ""},
 		{"a live run", "", "● ready", ""},
+		{"a run that ended well", "", "✓ finished", ""},
 		{"an estimate", "", "~9.12", ""},
 		{"unknown is no zero", "", "○ reading", "reading  Qwen3-30B-A3B   0"},
 		{"where a run lies", "", "/runs/20261130-Qwen3-30B-A3B-tp1-9c1e", ""},

@@ -212,9 +212,13 @@ func (p *serverPage) drawAudit(g *chart.Grid) {
 		panel.DrawAudit(inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()}), &p.facts)
 		return
 	}
-	p.texts[sectionAudit].draw(g.Sub(chart.Rect{Y: h, W: g.W(), H: g.H() - h}), "", "", p.focus == sectionAudit, reasons)
-	lower := g.H()
-	inside := g.Sub(chart.Rect{W: g.W(), H: lower}).Sub(chart.Rect{W: g.W(), H: h + 1}).Box(title, p.right(sectionAudit), p.focus == sectionAudit)
+	text := &p.texts[sectionAudit]
+	text.draw(g.Sub(chart.Rect{Y: h, W: g.W(), H: g.H() - h}), "", "", p.focus == sectionAudit, reasons)
+	right := p.right(sectionAudit)
+	if text.total > text.rows {
+		right = panel.Below(text.total - text.rows - text.top)
+	}
+	inside := g.Sub(chart.Rect{W: g.W(), H: h + 1}).Box(title, right, p.focus == sectionAudit)
 	panel.DrawAudit(inside.Sub(chart.Rect{X: 1, W: inside.W() - 2, H: inside.H()}), &p.facts)
 	border := theme.RoleBorder
 	if p.focus == sectionAudit {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"opprof/engine/record"
+	"opprof/engine/unit"
 	"opprof/traces/family"
 )
 
@@ -199,7 +200,7 @@ func (c *Calibration) bucket(x *Composition, asked float64) (note string, err er
 	x.Bucket = x.Tokens
 	switch {
 	case asked != 0 && asked < x.Tokens:
-		return "", fmt.Errorf("a bucket of %.0f tokens does not hold %.0f", asked, x.Tokens)
+		return "", fmt.Errorf("a bucket of %s tokens does not hold %s", rounded(asked), rounded(x.Tokens))
 	case x.Graph == record.GraphNone.String():
 		return "", nil
 	case asked != 0:
@@ -216,8 +217,11 @@ func (c *Calibration) bucket(x *Composition, asked float64) (note string, err er
 		return "no bucket of this many tokens was seen: without padding", nil
 	}
 	x.Bucket = least
-	return fmt.Sprintf("bucket %.0f: the smallest that was seen and holds the tokens", least), nil
+	return "bucket " + rounded(least) + ": the smallest that was seen and holds the tokens", nil
 }
+
+// rounded prints a quantity that is whole, or an average.
+func rounded(v float64) string { return unit.Count(int64(math.Round(v))) }
 
 // holds reports whether a step lies within what was seen of its graph mode: in each quantity, and in all of them together.
 func (c *Calibration) holds(x *Composition) bool {
@@ -260,7 +264,7 @@ func outOf(graph string, all ...quantity) []string {
 	var out []string
 	for _, q := range all {
 		if q.v < q.r.Min*(1-nearEdge) || q.v > q.r.Max*(1+nearEdge) {
-			out = append(out, fmt.Sprintf("%s %.0f: %.0f to %.0f were seen in graph mode %s", q.name, q.v, q.r.Min, q.r.Max, graph))
+			out = append(out, fmt.Sprintf("%s %s: %s to %s were seen in graph mode %s", q.name, rounded(q.v), rounded(q.r.Min), rounded(q.r.Max), graph))
 		}
 	}
 	return out

@@ -85,10 +85,10 @@ func TestAnswers(t *testing.T) {
 		note string
 	}{
 		{Question{Decode: 500, Context: 2000, Graph: "FULL"}, "decode 500: 1 to 90 were seen"},
-		{Question{Decode: 40, Context: 100000, Graph: "FULL"}, "context of all requests 4000000"},
+		{Question{Decode: 40, Context: 100000, Graph: "FULL"}, "context of all requests 4,000,000"},
 		{Question{Decode: 40, Prefill: 3000, PrefillRequests: 1, Context: 2000, Graph: "NONE"}, "decode 40: 0 to 0 were seen in graph mode NONE"},
 		{Question{Decode: 500, Context: 2000, Graph: "FULL"}, "no bucket of this many tokens was seen"},
-		{Question{Decode: 40, Context: 2000, Graph: "FULL", Bucket: 4096}, "tokens, padding included, 4096: "},
+		{Question{Decode: 40, Context: 2000, Graph: "FULL", Bucket: 4096}, "tokens, padding included, 4,096: "},
 		{Question{Prefill: 2000, PrefillRequests: 300, Context: 7, Graph: "NONE"}, "requests 300: "},
 	} {
 		a, err := c.Ask(q.q)

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"strings"
 	"time"
 
 	"opprof/campaign/gate"
@@ -106,4 +107,30 @@ type Metric struct {
 	Name   string
 	Field  string
 	Higher bool
+}
+
+// Unit is the metric's unit, as its field's name tells it; "" where it does not.
+func (m Metric) Unit() string {
+	switch {
+	case strings.HasSuffix(m.Field, "_ms"):
+		return "ms"
+	case m.Field == "request_throughput":
+		return "requests/s"
+	case strings.HasSuffix(m.Field, "throughput"):
+		return "tokens/s"
+	case m.Field == "duration", strings.HasSuffix(m.Field, "_s"):
+		return "s"
+	}
+	return ""
+}
+
+// Units are those of metrics by name; a metric whose unit is not known is not in it.
+func Units(metrics []Metric) map[string]string {
+	out := map[string]string{}
+	for _, m := range metrics {
+		if u := m.Unit(); u != "" {
+			out[m.Name] = u
+		}
+	}
+	return out
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -82,6 +83,16 @@ func TestDefaults(t *testing.T) {
 	want := generatorDefaults()
 	if !reflect.DeepEqual(p.Loads[1], Load{"a", want}) || p.Loads[0].Name != "b" || p.Loads[0].Prompts != 300 || p.Loads[0].OutputTokens != want.OutputTokens {
 		t.Errorf("%+v", p.Loads)
+	}
+}
+
+// The names of fields tell units; what they do not tell is left out.
+func TestUnits(t *testing.T) {
+	metrics := append(DefaultMetrics(), Metric{Name: "rps", Field: "request_throughput"}, Metric{Name: "all", Field: "total_token_throughput"}, Metric{Name: "took", Field: "duration"},
+		Metric{Name: "good", Field: "request_goodput"}, Metric{Name: "long", Field: "p50_e2el_s"})
+	want := map[string]string{"throughput": "tokens/s", "ttft_p50": "ms", "ttft_p95": "ms", "tpot_p50": "ms", "tpot_p95": "ms", "rps": "requests/s", "all": "tokens/s", "took": "s", "long": "s"}
+	if got := Units(metrics); !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 

@@ -27,22 +27,25 @@ const (
 
 // Campaign is how a campaign stands.
 type Campaign struct {
-	Schema     int      `json:"schema"`
-	Name       string   `json:"name"`
-	Path       string   `json:"path"`
-	State      string   `json:"state"`
-	Reason     string   `json:"reason"`
-	RunnerPID  *int64   `json:"runner_pid"` // nil when none works
-	StartedNS  *int64   `json:"started_wall_ns"`
-	EndedNS    *int64   `json:"ended_wall_ns"`
-	UntilNS    *int64   `json:"until_wall_ns"` // no pair is begun that would not end by then
-	LeftNS     *int64   `json:"left_ns"`       // estimate, from the runs that ended and else from the plan
-	LimitPct   float64  `json:"limit_pct"`
-	SecondLook bool     `json:"second_look"` // it was taken
-	Verdict    string   `json:"verdict"`     // the worst of the cells
-	Cells      []Cell   `json:"cells"`
-	Current    *Run     `json:"current"` // the run in progress
-	Remarks    []string `json:"remarks"` // what went wrong or deviates, in sentences
+	Schema     int     `json:"schema"`
+	Name       string  `json:"name"`
+	Path       string  `json:"path"`
+	State      string  `json:"state"`
+	Reason     string  `json:"reason"`
+	RunnerPID  *int64  `json:"runner_pid"` // nil when none works
+	StartedNS  *int64  `json:"started_wall_ns"`
+	EndedNS    *int64  `json:"ended_wall_ns"`
+	UntilNS    *int64  `json:"until_wall_ns"` // no pair is begun that would not end by then
+	LeftNS     *int64  `json:"left_ns"`       // estimate, from the runs that ended and else from the plan
+	LimitPct   float64 `json:"limit_pct"`
+	SecondLook bool    `json:"second_look"` // it was taken
+	Verdict    string  `json:"verdict"`     // the worst of the cells
+
+	Units map[string]string `json:"units"` // of the metrics, by name; a metric without a known unit is left out
+
+	Cells   []Cell   `json:"cells"`
+	Current *Run     `json:"current"` // the run in progress
+	Remarks []string `json:"remarks"` // what went wrong or deviates, in sentences
 }
 
 // Cell is one point of the matrix with its runs in their order.

@@ -191,21 +191,3 @@ func (s Same) excuse() string {
 	}
 	return ", as may be where requests share batches"
 }
-
-// unitsOf tells the units of metrics by their fields' names.
-func unitsOf(metrics []plan.Metric) map[string]string {
-	out := map[string]string{}
-	for _, m := range metrics {
-		switch {
-		case strings.HasSuffix(m.Field, "_ms"):
-			out[m.Name] = "ms"
-		case m.Field == "request_throughput":
-			out[m.Name] = "requests/s"
-		case strings.HasSuffix(m.Field, "throughput"):
-			out[m.Name] = "tokens/s"
-		case m.Field == "duration", strings.HasSuffix(m.Field, "_s"):
-			out[m.Name] = "s"
-		}
-	}
-	return out
-}

@@ -175,10 +175,19 @@ type Span struct {
 	Attr theme.Attr
 }
 
-// Spans writes pieces one after the other, at most w columns, and returns the columns written.
+// Spans writes pieces one after the other, at most w columns, and returns the columns written. A line that ends in an ellipsis goes on, also
+// where the end of a piece is that of the line.
 func (g *Grid) Spans(x, y, w int, spans ...Span) int {
+	w = min(w, g.at.W-max(x, 0))
 	n := 0
 	for _, s := range spans {
+		switch blank := strings.Trim(s.S, " ") == ""; {
+		case blank:
+			s.S = s.S[:max(0, min(len(s.S), w-n))]
+		case n >= w && n > 0:
+			g.Set(x+n-1, y, g.Glyphs.Ellipsis, s.Role)
+			return n
+		}
 		n += g.TextAttr(x+n, y, w-n, s.S, s.Role, s.Attr)
 	}
 	return n

@@ -151,3 +151,22 @@ func TestASCIIGridWritesASCII(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// A line of pieces is cut as if it were one text, wherever the pieces end; blanks that have no room are no loss.
+func TestSpansAreCutAsOneText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var spans []Span
+		text := ""
+		for _, s := range rapid.SliceOfN(rapid.StringMatching("[a-z]{0,6}"), 0, 5).Draw(t, "pieces") {
+			spans = append(spans, Span{S: s, Role: theme.Role(len(spans))})
+			text += s
+		}
+		w := rapid.IntRange(0, 14).Draw(t, "w")
+		g := NewGrid(12, 1, theme.UnicodeGlyphs())
+		n := g.Spans(0, 0, w, append(spans, Span{S: "   "})...)
+		want := Cut(text, min(w, 12), '…')
+		if got := strings.TrimRight(g.Plain(), " "); got != want || n > w {
+			t.Fatalf("%q in %d columns: %q of %d, want %q", text, w, got, n, want)
+		}
+	})
+}

@@ -63,8 +63,12 @@ func Signed(pct float64) string {
 	switch {
 	case math.IsNaN(pct) || math.IsInf(pct, 0):
 		return unit.Unknown
-	case math.Abs(pct) >= 1000:
+	case math.Abs(pct) >= 1e15:
 		return fmt.Sprintf("%+.3g", pct)
+	case pct >= 1000:
+		return "+" + unit.Short(int64(pct))
+	case pct <= -1000:
+		return "-" + unit.Short(int64(-pct))
 	case math.Abs(pct) >= 100:
 		return fmt.Sprintf("%+.0f", pct)
 	}

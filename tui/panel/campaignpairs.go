@@ -137,8 +137,10 @@ func (p PairPlot) axis(w int) pairAxis {
 	return a
 }
 
-// head writes a metric's figures.
+// head writes a metric's figures. Those of all metrics stand below each other.
 func (p PairPlot) head(g *chart.Grid, y int, m *gate.Result) {
+	w := p.headWidths(&g.Glyphs)
+	w.name = min(w.name, g.W()/3)
 	text, role := verdict(&g.Glyphs, p.verdict(m))
 	name, attr, mark := theme.RoleTitle, theme.Attr(0), " "
 	if m.Name == p.Metric {
@@ -147,16 +149,53 @@ func (p PairPlot) head(g *chart.Grid, y int, m *gate.Result) {
 			name = theme.RoleSelected
 		}
 	}
-	x := g.Spans(0, y, g.W(), chart.Span{S: mark, Role: theme.RoleAccent}, chart.Span{S: m.Name, Role: name, Attr: attr}, chart.Span{S: "  "},
-		chart.Span{S: text, Role: role, Attr: theme.Bold})
-	figures := []field{
-		share("point", m.PointPct, theme.RoleText), share("bound", m.UpperPct, role),
-		share("t bound", m.TUpperPct, theme.RoleText), share("order", m.OrderEffectPct, theme.RoleText),
+	g.Spans(0, y, 1+w.name, chart.Span{S: mark, Role: theme.RoleAccent}, chart.Span{S: m.Name, Role: name, Attr: attr})
+	x := 1 + w.name + 2
+	g.TextAttr(x, y, g.W(), text, role, theme.Bold)
+	x += w.verdict + 2
+	figures := make([]field, 0, len(w.figures)+1)
+	for i, f := range headFigures(m, role) {
+		figures = append(figures, f.column(w.figures[i]))
 	}
 	if m.PairsNeeded != nil && m.Verdict != gate.Pass {
 		figures = append(figures, field{"pairs needed", strconv.Itoa(*m.PairsNeeded), "", theme.RoleText})
 	}
-	line(g.Sub(chart.Rect{X: x + 2, Y: y, W: g.W() - x - 2, H: 1}), 0, figures...)
+	line(g.Sub(chart.Rect{X: x, Y: y, W: g.W() - x, H: 1}), 0, figures...)
+}
+
+// headFigures are those that every metric has, in percent.
+func headFigures(m *gate.Result, role theme.Role) [4]field {
+	return [...]field{
+		share("point", m.PointPct, theme.RoleText), share("bound", m.UpperPct, role),
+		share("t bound", m.TUpperPct, theme.RoleText), share("order", m.OrderEffectPct, theme.RoleText),
+	}
+}
+
+// headColumns are the widths of what stands in the heads of metrics.
+type headColumns struct {
+	name, verdict int
+	figures       [4]int // of their values
+}
+
+func (p PairPlot) headWidths(gl *theme.Glyphs) (w headColumns) {
+	for i := range p.Cell.Decision.Metrics {
+		m := &p.Cell.Decision.Metrics[i]
+		text, role := verdict(gl, p.verdict(m))
+		w.name, w.verdict = max(w.name, utf8.RuneCountInString(chart.Sanitize(m.Name))), max(w.verdict, utf8.RuneCountInString(chart.Sanitize(text)))
+		for k, f := range headFigures(m, role) {
+			w.figures[k] = max(w.figures[k], len(f.value))
+		}
+	}
+	return w
+}
+
+// column is a figure in percent whose value has w columns; where it is not known, blanks stand for its unit.
+func (f field) column(w int) field {
+	f.value = unit.Right(f.value, w)
+	if f.unit == "" {
+		f.value += "  "
+	}
+	return f
 }
 
 // share is a figure in percent; an unknown one has no unit.
@@ -245,8 +284,11 @@ func (a pairAxis) bound(g *chart.Grid, y int, m *gate.Result, verdict string) {
 		return
 	}
 	_, role := GateMark(&g.Glyphs, verdict)
+	limit, _, _ := a.Column(a.limit, a.w)
 	for x := from; x < to; x++ {
-		g.Set(a.x0+x, y, g.Glyphs.Extent, role)
+		if x != limit { // it is what the bound is held against
+			g.Set(a.x0+x, y, g.Glyphs.Extent, role)
+		}
 	}
 	g.SetAttr(a.x0+from, y, g.Glyphs.Triangle, role, theme.Bold)
 	end := g.Glyphs.ExtentRight

@@ -120,7 +120,9 @@ func (c *Campaign) nowSpans(gl *theme.Glyphs) []chart.Span {
 	mark, role := RunMark(gl, r.State)
 	spans := []chart.Span{
 		{S: "now ", Role: theme.RoleDim}, {S: string(mark) + " " + cmp.Or(r.State, unit.Unknown), Role: role, Attr: theme.Bold},
-		{S: " " + c.took(r), Role: theme.RoleText},
+	}
+	if r.StartedNS != nil {
+		spans = append(spans, chart.Span{S: " " + c.took(r), Role: theme.RoleText})
 	}
 	if r.Phase != "" {
 		spans = append(spans, chart.Span{S: ": " + r.Phase, Role: theme.RoleText})
@@ -135,7 +137,7 @@ func (c *Campaign) nothing() string {
 	case progress.Paused:
 		return "no runner works: opprof campaign resume goes on"
 	case progress.Finished, progress.Refused:
-		return "nothing: opprof campaign report says what was found"
+		return "nothing runs: opprof campaign report says what was found"
 	}
 	return "between two runs"
 }
@@ -158,23 +160,35 @@ func (c *Campaign) RemarkRows(cell *progress.Cell) []Row {
 	for i := len(c.Remarks) - 1; i >= 0; i-- {
 		rows = append(rows, Row{Name: strconv.Itoa(i + 1), Value: c.Remarks[i], Role: theme.RoleWarn})
 	}
-	if len(rows) == 0 {
-		rows = []Row{{Name: "no remark"}}
+	warnings := cellWarnings(cell)
+	switch {
+	case len(rows) == 0 && len(warnings) == 0:
+		return []Row{{Name: "no remark"}}
+	case len(rows) > 0 && len(warnings) > 0:
+		rows = append(rows, Row{})
 	}
+	return append(rows, warnings...)
+}
+
+// cellWarnings say why a cell has no better verdict, and what the gate warns of beside that.
+func cellWarnings(cell *progress.Cell) []Row {
 	if cell == nil {
-		return rows
+		return nil
 	}
-	var warnings []Row
-	if why := cellReason(cell); why != "" {
-		warnings = append(warnings, Row{Name: cmp.Or(CellVerdict(cell), unit.Unknown), Value: why})
+	rows := []Row{{Heading: cell.Name}}
+	why := cellReason(cell)
+	if why != "" {
+		rows = append(rows, Row{Name: cmp.Or(CellVerdict(cell), unit.Unknown), Value: why})
 	}
 	for _, m := range cell.Decision.Metrics {
 		for _, w := range m.Warnings {
-			warnings = append(warnings, Row{Name: m.Name, Value: w})
+			if m.Name+": "+w != why {
+				rows = append(rows, Row{Name: m.Name, Value: w})
+			}
 		}
 	}
-	if len(warnings) > 0 {
-		rows = append(append(rows, Row{}, Row{Heading: cell.Name}), warnings...)
+	if len(rows) == 1 {
+		return nil
 	}
 	return rows
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"opprof/campaign/gate"
@@ -64,7 +65,7 @@ func (c *Campaign) CellTable(gl *theme.Glyphs, selected string) *Sheet {
 	}}
 	names := CampaignMetrics(c.Campaign)
 	for i, name := range names {
-		column := SheetColumn{Head: name + " %  bound", Right: true, Weight: max(1, 6-i)}
+		column := SheetColumn{Head: beside(name+" %", "bound"), Right: true, Weight: max(1, 6-i)}
 		if name == selected {
 			column.Weight, s.Sort = 7, len(s.Columns)
 		}
@@ -99,10 +100,16 @@ func (c *Campaign) cellCells(gl *theme.Glyphs, cell *progress.Cell) []Cell {
 func metricCell(gl *theme.Glyphs, cell *progress.Cell, name string) Cell {
 	r := metric(cell, name)
 	if r == nil || r.N == 0 {
-		return Cell{Text: unit.Unknown, Role: theme.RoleDim}
+		return Cell{Text: beside(unit.Unknown, unit.Unknown), Role: theme.RoleDim}
 	}
 	mark, role := GateMark(gl, metricVerdict(cell, r))
-	return Cell{Text: string(mark) + " " + unit.Known(r.PointPct, Signed) + "  " + unit.Right(unit.Known(r.UpperPct, Signed), 6), Role: role}
+	return Cell{Text: beside(string(mark)+" "+unit.Known(r.PointPct, Signed), unit.Known(r.UpperPct, Signed)), Role: role}
+}
+
+// beside puts a bound behind its point, so that in a column both stand below each other.
+func beside(point, bound string) string {
+	const widest = len("+12.34")
+	return point + "  " + unit.Right(bound, widest)
 }
 
 // metricVerdict is what the gate says of a metric, once all pairs are there.
@@ -114,26 +121,56 @@ func metricVerdict(cell *progress.Cell, r *gate.Result) string {
 }
 
 const (
-	whyWidth = 36 // how much of a reason is kept before columns go, where there is so much room
-	runWidth = 30 // of the columns that stay
+	whyMost  = 36 // how much of a reason is kept beside the figures, where there is so much room
+	whyLeast = 24 // and before figures go
+	whyAt    = 5  // the column of phases and reasons
+	tookAt   = 3  // the first column of figures
 )
 
 // RunTable is the list of a cell's runs in their order, with the value of a metric, for w columns.
 func (c *Campaign) RunTable(gl *theme.Glyphs, cell *progress.Cell, metric string, w int) *Sheet {
 	s := &Sheet{Cursor: -1, Sort: -1, Empty: "no run is planned", Columns: []SheetColumn{
-		{Head: "run"}, {Head: "arm"}, {Head: "state"}, {Head: "took", Right: true, Weight: 5}, {Head: cmp.Or(metric, "metric"), Right: true, Weight: 6},
+		{Head: "run"}, {Head: "arm"}, {Head: "state"}, {Head: "took", Right: true, Weight: 5}, {Head: c.metricHead(metric), Right: true, Weight: 6},
 		{Head: "phase, or why not", Flex: true, Weight: 7}, {Head: "started", Weight: 3}, {Head: "id", Weight: 1},
 	}}
 	if cell == nil {
 		return s
 	}
-	const reason = 5 // the column of phases and reasons
+	why := c.State == progress.Running
 	for i := range cell.Runs {
 		row := c.runCells(gl, &cell.Runs[i], metric)
-		s.Columns[reason].Least = max(s.Columns[reason].Least, min(whyWidth, w-runWidth, utf8.RuneCountInString(row[reason].Text)))
+		why = why || row[whyAt].Text != ""
 		s.Rows = append(s.Rows, row)
 	}
+	if !why {
+		s.leaveOut(whyAt)
+		return s
+	}
+	s.Columns[whyAt].Least = s.whyWidth(w)
 	return s
+}
+
+// whyWidth is the least width of the reasons in a table of w columns: as much as they need, as long as the figures keep their room.
+func (s *Sheet) whyWidth(w int) int {
+	const gap = 2
+	stay, figures := gutter, 0
+	for i := range whyAt {
+		if i < tookAt {
+			stay += s.content(i) + gap
+		} else {
+			figures += s.content(i) + gap
+		}
+	}
+	return min(s.content(whyAt), w-stay, max(whyLeast, min(whyMost, w-stay-figures)))
+}
+
+// metricHead names a metric with its unit, in short.
+func (c *Campaign) metricHead(metric string) string {
+	short := strings.NewReplacer("tokens", "tok", "requests", "req")
+	if c.Campaign == nil || c.Units[metric] == "" {
+		return cmp.Or(metric, "metric")
+	}
+	return metric + " " + short.Replace(c.Units[metric])
 }
 
 // RunWhy is why a run or its pair does not count, else how far it is.

@@ -32,6 +32,11 @@ func NewComparison(c *compare.Comparison, most int) *Comparison {
 	return &Comparison{VerdictRole(c.Verdict.Word), c.Tables(most)}
 }
 
+// Height is how many lines there are in w columns.
+func (c *Comparison) Height(w int) int {
+	return c.Draw(chart.NewGrid(w, 0, theme.ASCIIGlyphs()), 0)
+}
+
 // Draw fills g from line top of the text on, and returns how many lines there are.
 func (c *Comparison) Draw(g *chart.Grid, top int) int {
 	y := -top

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"opprof/campaign/calibrate"
 	"opprof/engine/unit"
-	"opprof/traces/family"
 	"opprof/tui/chart"
 	"opprof/tui/theme"
 )
@@ -142,7 +140,7 @@ func (p CostAnswer) Draw(g *chart.Grid) {
 		costStack(a).Draw(rest.Sub(chart.Rect{Y: 1, W: rest.W(), H: 1}))
 		rest = rest.Sub(chart.Rect{Y: 2, W: rest.W(), H: rest.H() - 2})
 	}
-	costFamilies(a, g.W() < costWide).Draw(rest)
+	costFamilies{a, g.W() < costWide}.sheet(SheetRows(rest.H(), true)).Draw(rest)
 }
 
 // costWide is from where the families have room for their whole names.
@@ -207,78 +205,11 @@ func (p CostAnswer) remarks(gl *theme.Glyphs, w, most int) [][]chart.Span {
 	if a.Inside {
 		notes()
 	}
-	return out[:min(len(out), most)]
-}
-
-func lookByName(name string) familyLook {
-	for f := range family.Count {
-		if f.String() == name {
-			return lookOf(f)
-		}
+	if len(out) > most {
+		out = out[:most]
+		out[most-1] = append(out[most-1], chart.Span{S: " " + string(gl.Ellipsis), Role: theme.RoleDim})
 	}
-	return familyLook{'?', name, name, theme.RoleOther}
-}
-
-// byTime are the families of an answer, the longest first.
-func byTime(a *calibrate.Answer) []calibrate.Estimate {
-	out := slices.Clone(a.Families)
-	slices.SortStableFunc(out, func(a, b calibrate.Estimate) int { return cmp.Compare(b.NS, a.NS) })
 	return out
-}
-
-// within is the interval of an estimate.
-func within(e calibrate.Estimate) string {
-	if e.LowNS == nil {
-		return unit.Unknown
-	}
-	return floatMS(*e.LowNS) + "-" + floatMS(*e.HighNS)
-}
-
-func costStack(a *calibrate.Answer) chart.StackRow {
-	var s chart.StackRow
-	for _, e := range byTime(a) {
-		look := lookByName(e.Name)
-		s.Parts = append(s.Parts, chart.Part{Label: string(look.letter) + " " + look.short, Value: e.NS, Role: look.role})
-	}
-	return s
-}
-
-// costFamilies is the table of the families, the model beside the row of the table.
-func costFamilies(a *calibrate.Answer, narrow bool) *Sheet {
-	beside := 5
-	if a.Cell == nil {
-		beside = 2
-	}
-	s := &Sheet{Cursor: -1, Sort: -1, Columns: []SheetColumn{
-		{Head: ""}, {Head: "family"}, {Head: "model ms", Right: true}, {Head: "95 %", Right: true, Weight: 4}, {Head: "share", Right: true, Weight: 3}, {Head: "measured", Right: true, Weight: beside},
-	}}
-	measured := func(name string) string {
-		switch {
-		case a.Cell == nil:
-			return unit.Unknown
-		case name == calibrate.Busy:
-			return floatMS(a.Cell.BusyNS)
-		}
-		return floatMS(a.Cell.FamilyNS[name])
-	}
-	cells := func(e calibrate.Estimate, attr theme.Attr) []Cell {
-		share := unit.Unknown
-		if a.Busy.NS > 0 {
-			share = unit.Percent(e.NS / a.Busy.NS)
-		}
-		return []Cell{{Text: floatMS(e.NS), Attr: attr}, {Text: within(e), Role: theme.RoleDim},
-			{Text: share, Role: theme.RoleDim}, {Text: measured(e.Name), Attr: attr}}
-	}
-	for _, e := range byTime(a) {
-		look := lookByName(e.Name)
-		name := look.name
-		if narrow {
-			name = look.short
-		}
-		s.Rows = append(s.Rows, append([]Cell{{Text: string(look.letter), Role: look.role, Attr: theme.Bold | theme.Reverse}, {Text: name, Role: look.role}}, cells(e, 0)...))
-	}
-	s.Total = append([]Cell{{}, {Text: "busy", Role: theme.RoleTitle, Attr: theme.Bold}}, cells(a.Busy, theme.Bold)...)
-	return s
 }
 
 // wrapped breaks text at spaces into lines of at most w columns.

@@ -193,6 +193,17 @@ func layerName(layer int) string {
 	return strconv.Itoa(layer)
 }
 
+// legendLeast is from how many lines on the shades are explained.
+const legendLeast = 5
+
+// Place says in a border which of the layers is selected, where h lines do not show all of them.
+func (p *ExpertLayers) Place(h int) string {
+	if h >= legendLeast {
+		h--
+	}
+	return p.sheet(0).Place(h)
+}
+
 // Draw fills g: the table, a heat row in each line, and what the shades mean below.
 func (p *ExpertLayers) Draw(g *chart.Grid) {
 	s := p.sheet(g.W() - gutter)
@@ -201,7 +212,7 @@ func (p *ExpertLayers) Draw(g *chart.Grid) {
 		return
 	}
 	body := g
-	if g.H() > 4 {
+	if g.H() >= legendLeast {
 		body = g.Sub(chart.Rect{W: g.W(), H: g.H() - 1})
 		p.legend(g.Row(g.H() - 1))
 	}
@@ -313,7 +324,7 @@ func (c ExpertCells) draw(g *chart.Grid, counts []int64) {
 		sum += v
 	}
 	if sum == 0 {
-		g.Text(0, 0, g.W(), "nothing was routed here", theme.RoleDim)
+		g.Text(0, 0, g.W(), fit([]string{"nothing was routed here", "nothing routed", "nothing"}, g.W()), theme.RoleDim)
 		return
 	}
 	mean := float64(sum) / float64(len(counts))

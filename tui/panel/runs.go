@@ -37,8 +37,12 @@ func runStateMark(gl *theme.Glyphs, e *roster.Entry) rune {
 		return gl.Cross
 	case e.State == roster.CutOff, len(e.Problems) > 0:
 		return gl.Triangle
+	case e.State == roster.Finished, control.Word(e.State, e.Reason) == control.Stopped:
+		return gl.Check
+	case e.State == "":
+		return ' '
 	}
-	return ' '
+	return '?'
 }
 
 // RunsTable is the table of runs with a view's columns. marked are the paths of the runs to compare, a first.

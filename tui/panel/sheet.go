@@ -1,6 +1,8 @@
 package panel
 
 import (
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"opprof/tui/chart"
@@ -46,6 +48,38 @@ func SheetRows(h int, total bool) int {
 		h--
 	}
 	return max(0, h-1)
+}
+
+// Place says in a border what h lines show of the table: the row of the cursor, or how many rows follow; "" where all of them are seen.
+func (s *Sheet) Place(h int) string {
+	switch {
+	case len(s.Rows) <= SheetRows(h, s.Total != nil):
+		return ""
+	case s.Cursor >= 0:
+		return strconv.Itoa(s.Cursor+1) + " of " + strconv.Itoa(len(s.Rows))
+	}
+	return Below(s.Below(h))
+}
+
+// Below is how many rows follow the last one that h lines show.
+func (s *Sheet) Below(h int) int {
+	visible := SheetRows(h, s.Total != nil)
+	s.settle(visible)
+	return max(0, len(s.Rows)-visible-s.Top)
+}
+
+// LeftOut is how many columns have no room in w columns of the screen.
+func (s *Sheet) LeftOut(w int) int {
+	if s.Cursor >= 0 {
+		w -= gutter
+	}
+	n := 0
+	for _, width := range s.widths(w) {
+		if width == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // Draw fills g.
@@ -105,16 +139,7 @@ func (s *Sheet) widths(room int) []int {
 	out := make([]int, len(s.Columns))
 	flex := -1
 	for i, c := range s.Columns {
-		out[i] = utf8.RuneCountInString(c.Head)
-		for _, r := range s.Rows {
-			out[i] = max(out[i], utf8.RuneCountInString(r[i].Text))
-		}
-		if s.Total != nil {
-			out[i] = max(out[i], utf8.RuneCountInString(s.Total[i].Text))
-		}
-		if c.Right && i > 0 {
-			out[i]++ // room for one more digit, so that columns stand still
-		}
+		out[i] = s.content(i)
 		if c.Flex {
 			flex, out[i] = i, max(c.Least, 8)
 		}
@@ -135,6 +160,29 @@ func (s *Sheet) widths(room int) []int {
 		out[flex] = max(0, out[flex]+room-s.total(out))
 	}
 	return out
+}
+
+// leaveOut takes a column away.
+func (s *Sheet) leaveOut(i int) {
+	s.Columns = slices.Delete(s.Columns, i, i+1)
+	for y := range s.Rows {
+		s.Rows[y] = slices.Delete(s.Rows[y], i, i+1)
+	}
+}
+
+// content is the width that a column needs for its head and all of its cells.
+func (s *Sheet) content(i int) int {
+	n := utf8.RuneCountInString(s.Columns[i].Head)
+	for _, r := range s.Rows {
+		n = max(n, utf8.RuneCountInString(r[i].Text))
+	}
+	if s.Total != nil {
+		n = max(n, utf8.RuneCountInString(s.Total[i].Text))
+	}
+	if s.Columns[i].Right && i > 0 {
+		n++ // room for one more digit, so that columns stand still
+	}
+	return n
 }
 
 func (s *Sheet) total(widths []int) int {

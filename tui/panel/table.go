@@ -3,6 +3,7 @@ package panel
 import (
 	"unicode/utf8"
 
+	"opprof/engine/unit"
 	"opprof/tui/chart"
 	"opprof/tui/theme"
 )
@@ -20,7 +21,7 @@ type cell struct {
 }
 
 // table draws a heading line and rows, each column as wide as its widest cell; columns that do not fit are left out from the right. When
-// there are more rows than lines, the last rows are shown and the heading says how many are above.
+// there are more rows than lines, the last rows are shown and the heading says how many are above, shorter where there is little room.
 func table(g *chart.Grid, columns []tableColumn, rows [][]cell, more string) {
 	if g.H() == 0 {
 		return
@@ -43,7 +44,8 @@ func table(g *chart.Grid, columns []tableColumn, rows [][]cell, more string) {
 		x += w + 2
 	}
 	if hidden > 0 && more != "" {
-		g.TextRight(x, 0, g.W()-x, more, theme.RoleDim)
+		text := fit([]string{more, "+" + unit.Count(int64(hidden))}, g.W()-x)
+		g.TextRight(x, 0, g.W()-x, text, theme.RoleDim)
 	}
 }
 
