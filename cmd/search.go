@@ -69,6 +69,8 @@ func newSearch(env *Env) *cobra.Command {
 		Long: `Asks every step of a run. The expression is written in the language of window conditions; its fields:
 
 ` + fieldTable() + `
+The longer names that records have for some of them, such as queues.waiting and cudagraph.runtime_mode, mean the same (docs/records.md).
+
 A step that lacks a field which the expression needs does not match; such steps are counted as unknown. Where a stream has an index, stretches
 that cannot hold a match are not read; the counts are the same.
 

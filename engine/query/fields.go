@@ -46,6 +46,18 @@ func Fields() []Field {
 	}
 }
 
+// recordNames are the names that fields have in a record (docs/records.md) where Fields calls them shorter. Both are understood.
+func recordNames() map[string]string {
+	return map[string]string{
+		"queues.running": "running", "queues.waiting": "waiting", "queues.deferred": "deferred",
+		"kv.used_blocks": "kv.used", "kv.free_blocks": "kv.free", "kv.total_blocks": "kv.total",
+		"chunked_prefill.first": "chunk.first", "chunked_prefill.middle": "chunk.middle", "chunked_prefill.final": "chunk.final",
+		"chunked_prefill.unsplit": "chunk.unsplit", "cudagraph.runtime_mode": "graph.mode", "cudagraph.bucket_tokens": "graph.bucket",
+		"cudagraph.padding_tokens": "graph.padding", "prefix.local.queries": "prefix.queries", "prefix.local.hits": "prefix.hits",
+		"dropped_records_before": "dropped",
+	}
+}
+
 // environment is what an expression sees. Values that may be unknown are of type any and nil when they are: comparing nil fails, which
 // is how an answer becomes Unknown.
 type environment struct {

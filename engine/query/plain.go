@@ -92,16 +92,24 @@ func modeComparison(n *ast.BinaryNode) condition {
 	return mode{value.Value, n.Operator == "!="}
 }
 
-// nameOf is the name of a field, "" for what is none.
+// nameOf is the name of a field, "" for what is none. What is called as records call it has the name of Fields.
 func nameOf(n ast.Node) string {
+	name := written(n)
+	if own, ok := recordNames()[name]; ok {
+		return own
+	}
+	return name
+}
+
+// written is a name as it stands in the expression.
+func written(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.IdentifierNode:
 		return n.Value
 	case *ast.MemberNode:
-		parent, ok1 := n.Node.(*ast.IdentifierNode)
-		name, ok2 := n.Property.(*ast.StringNode)
-		if ok1 && ok2 && !n.Method {
-			return parent.Value + "." + name.Value
+		parent, name := written(n.Node), n.Property
+		if text, ok := name.(*ast.StringNode); ok && parent != "" && !n.Method {
+			return parent + "." + text.Value
 		}
 	}
 	return ""

@@ -47,7 +47,7 @@ func Compile(text string) (*Query, error) {
 	}
 	program, err := expr.Compile(text, expr.Env(&environment{}), expr.AsBool(), expr.DisableAllBuiltins(), expr.MaxNodes(500),
 		expr.EnableBuiltin("abs"), expr.EnableBuiltin("min"), expr.EnableBuiltin("max"), expr.EnableBuiltin("sum"),
-		expr.Function(knownName, known), expr.Patch(knower{}))
+		expr.Function(knownName, known), expr.Patch(renamer{}), expr.Patch(knower{}))
 	if err != nil {
 		return nil, explain(text, err)
 	}
@@ -66,6 +66,23 @@ func known(values ...any) (any, error) {
 		return nil, errUnknown
 	}
 	return values[0], nil
+}
+
+// renamer gives fields that are called as records call them the names that the environment has.
+type renamer struct{}
+
+// Visit implements ast.Visitor.
+func (renamer) Visit(n *ast.Node) {
+	own, ok := recordNames()[written(*n)]
+	if !ok {
+		return
+	}
+	group, name, grouped := strings.Cut(own, ".")
+	if !grouped {
+		ast.Patch(n, &ast.IdentifierNode{Value: own})
+		return
+	}
+	ast.Patch(n, &ast.MemberNode{Node: &ast.IdentifierNode{Value: group}, Property: &ast.StringNode{Value: name}})
 }
 
 // knower puts known around the fields that may be unknown.

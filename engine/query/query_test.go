@@ -87,6 +87,49 @@ func TestEveryFieldCompiles(t *testing.T) {
 	}
 }
 
+// TestNamesOfRecords: what is called as in a record is the field that Fields calls shorter, asked fast or by the machine, and ranges of blocks
+// know it.
+func TestNamesOfRecords(t *testing.T) {
+	fields := map[string]Field{}
+	for _, f := range Fields() {
+		fields[f.Name] = f
+	}
+	full := step()
+	full.Has |= record.HasPrefixLocal
+	for theirs, own := range recordNames() {
+		f, ok := fields[own]
+		if _, twice := fields[theirs]; !ok || twice {
+			t.Errorf("%s stands for %s", theirs, own)
+		}
+		value := "3"
+		if own == "graph.mode" {
+			value = `"FULL"`
+		}
+		for _, form := range []string{"%s != " + value, "%s in [" + value + "]"} { // the second needs the machine
+			q, err := Compile(strings.ReplaceAll(form, "%s", theirs))
+			short, shortErr := Compile(strings.ReplaceAll(form, "%s", own))
+			if err != nil || shortErr != nil {
+				t.Errorf("%s: %v, %v", form, err, shortErr)
+				continue
+			}
+			for _, s := range []*record.Step{full, {}} {
+				if a, b := q.Ask(s, nil), short.Ask(s, nil); a != b || q.run(s, nil) != a || (a == Unknown) != (f.May && s != full) {
+					t.Errorf("%s of %s: %d, and %d of %s", form, theirs, a, b, own)
+				}
+			}
+		}
+		q, err := Compile(theirs + " == " + value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := ""
+		q.Excludes(func(field string) (Range, bool) { asked = field; return Range{}, false })
+		if asked != own {
+			t.Errorf("%s asks for the range of %q", theirs, asked)
+		}
+	}
+}
+
 func FuzzCompile(f *testing.F) {
 	f.Add("decode_batch_size >= 32 && kv.usage > 0.5")
 	f.Add("1 in [1,2]")
