@@ -312,7 +312,7 @@ func (c *Catalog) join(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c.windows = windows
+	c.windows = c.gathered(windows)
 	return nil
 }
 

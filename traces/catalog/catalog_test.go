@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -217,6 +218,41 @@ func TestATraceThatIsCompressed(t *testing.T) {
 	}
 	r.now = r.now.Add(time.Minute)
 	state(t, r.look(), 0, Incomplete, "rank 0")
+}
+
+// TestAWindowWithoutLabels: which steps it recorded, and how long its export took, is told by nothing else: not by its markers, and not by how long the
+// call took that stopped it. Its ranks are one window all the same.
+func TestAWindowWithoutLabels(t *testing.T) {
+	markers := newRun(t, "h200-tp2-eager", 2).markers
+	events := `{"baseTimeNanoseconds": 1796004078878740302, "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 10, "dur": 5}]}`
+	for _, tt := range []struct {
+		name        string
+		steps       int64 // between the markers
+		traces      []string
+		state       State
+		ranks       int
+		first, last int64
+	}{
+		{"stopped before a step", 0, []string{events, events}, Unjoined, 2, 0, 0},
+		{"stopped behind some steps", 20, []string{events, events}, Unjoined, 2, 0, 0},
+		{"one rank", 20, []string{events}, Incomplete, 1, 0, 0},
+		{"its files give nothing", 20, []string{"{}", "{}"}, Failed, 0, 0, 0},
+		{"no file, stopped before a step", 0, nil, Recorded, 0, 0, 0},
+		{"no file", 20, nil, Recorded, 0, markers[1].AfterStep + 1, markers[1].AfterStep + 20},
+	} {
+		r := newRun(t, "h200-tp2-eager", 2)
+		r.live = false
+		m := &r.markers[1] // the one before it has no trace
+		m.StopAfterStep, m.StopHeldNS, m.LongestNS = m.AfterStep+tt.steps, 3_390_000, 7_000_000
+		for k, text := range tt.traces {
+			r.write(fmt.Sprintf("dp0_pp0_tp%d_dcp0_ep%d_rank%d.%d.pt.trace.json", k, k, k, wallNS(m)+int64(2-k)*1_000_000), []byte(text))
+		}
+		l := r.open().look()
+		state(t, l, 1, tt.state, "")
+		if w := &l.Windows[1]; len(l.Windows) != 2 || w.Marker == nil || w.Ranks != tt.ranks || w.FirstStep != tt.first || w.LastStep != tt.last || w.StallNS != nil {
+			t.Errorf("%s: %d ranks, steps %d to %d, stall %v, %d windows", tt.name, w.Ranks, w.FirstStep, w.LastStep, w.StallNS, len(l.Windows))
+		}
+	}
 }
 
 // What never becomes whole is read when its writer has given it up.

@@ -111,7 +111,7 @@ func wallNS(m *store.Window) int64 { return cmp.Or(m.StartWallNS, m.StartNS) }
 
 // placeWindow gives a window of traces to its marker, or a line of its own.
 func (k *known) placeWindow(out []Window, d *join.Window) []Window {
-	first := startNS(d)
+	first := cmp.Or(startNS(d), writtenNS(k.files, d.Ranks[0]))
 	at := -1
 	for i := range out {
 		m := out[i].Marker
@@ -166,7 +166,7 @@ func (k *known) placeFile(out []Window, f *file) []Window {
 	return out
 }
 
-// startNS is when the first labelled iteration of a window began, or its device work.
+// startNS is when the first labelled iteration of a window began, or its device work; 0 where it has neither.
 func startNS(w *join.Window) int64 {
 	first := w.Ranks[0].Span.Start
 	for _, b := range w.Ranks {

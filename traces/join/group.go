@@ -120,6 +120,20 @@ func (g Group) shared(b *rank.Breakdown) int64 {
 	return most
 }
 
+// Together is one window of the ranks of two that cannot be tied to steps; ok is false where both have a rank, or one is not known.
+func Together(a, b *Window) (w Window, ok bool) {
+	g := Group{Ranks: slices.Clone(a.Ranks), Missing: slices.Clone(a.Missing)}
+	for _, r := range b.Ranks {
+		if !r.Rank.Known() || g.has(r.Rank.Global) {
+			return Window{}, false
+		}
+		g.Ranks = append(g.Ranks, r)
+		g.Missing = slices.DeleteFunc(g.Missing, func(m int64) bool { return m == r.Rank.Global })
+	}
+	g.finish(nil)
+	return Refused(g, cmp.Or(a.Join.Reason, b.Join.Reason)), true
+}
+
 func (g Group) has(global int64) bool {
 	return slices.ContainsFunc(g.Ranks, func(b *rank.Breakdown) bool { return b.Rank.Global == global })
 }
