@@ -26,7 +26,13 @@ func (m *measurement) readRun() {
 	if found != nil {
 		o.Cache.CompileS, o.Backends, o.Versions = found.Cache.CompileS, found.Backends.Lines, found.Versions
 	}
-	cold, err := compiledCold(filepath.Join(m.dir, rundir.ServerLogName))
+	log := filepath.Join(m.dir, rundir.ServerLogName)
+	if m.run.Kind == plan.Measured && !m.to.IsZero() {
+		if n := m.Host.Compiled(m.server, log, m.from, m.to); n > 0 {
+			m.void("Triton compiled %s while the load was measured", unit.Counted(n, "kernel"))
+		}
+	}
+	cold, err := compiledCold(log)
 	o.Cache.Cold = cold
 	switch {
 	case err != nil:

@@ -30,6 +30,8 @@ type measurement struct {
 	server  serverconf.Server
 	dir     string
 	outcome Outcome
+
+	from, to time.Time // the measured part of the load; zero where it is not known
 }
 
 func (m *measurement) void(format string, args ...any) {
@@ -208,6 +210,7 @@ func (m *measurement) results(path string, l plan.Load, use []CPUTime, began tim
 	from := began
 	if o.LoadS != nil {
 		from = at.Add(-time.Duration(*o.LoadS * float64(time.Second)))
+		m.from, m.to = from, at
 	}
 	o.CPU = cores(use, from, at)
 	if m.run.Kind == plan.Measured {

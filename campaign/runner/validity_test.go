@@ -43,6 +43,7 @@ func TestWhatVoidsAPair(t *testing.T) {
 		"a zero":              {func(w *world) { w.measure = with(on, map[string]any{"p50_tpot_ms": 0}) }, "p50_tpot_ms is 0", 0},
 		"cold compilation":    {func(w *world) { w.cold[off] = true }, "off: its server compiled with a cold cache", 3},
 		"cold on the on side": {func(w *world) { w.cold[on] = true }, "on: its server compiled with a cold cache", 0},
+		"kernels under load":  {func(w *world) { w.compiled = map[string]int{off: 4} }, "off: Triton compiled 4 kernels while the load was measured", 3},
 		"another process":     {func(w *world) { w.others[on] = []string{"another process uses device GPU-1: 99 (train)"} }, "another process uses device GPU-1", 0},
 		"a dead server":       {func(w *world) { w.die[off] = errDied }, "the server died: CUDA out of memory", 3},
 		"no start":            {func(w *world) { w.fail[on] = errors.New("no such model") }, "the server did not start: no such model", 0},
