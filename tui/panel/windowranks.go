@@ -294,7 +294,7 @@ func (p RankBars) balance(g *chart.Grid, y int, figures []catalog.Figures) {
 		fields = append(fields, field{name: "slowest", value: RankName(d, slowest), unit: "+" + unit.Share(more, least) + " work", role: theme.RoleText})
 		sum := int64(0)
 		for k := range figures {
-			sum += figures[k].UnionNS
+			sum += figures[k].SumNS
 		}
 		fields = append(fields, field{name: "all ranks", value: ms3(sum), unit: "ms"})
 		if by := waitBy(d); by != "" {
