@@ -42,6 +42,7 @@ var only = []struct {
 var leaves = map[string][]string{
 	"engine/unit":    nil,
 	"engine/record":  nil,
+	"engine/stall":   nil,
 	"engine/regular": nil,
 	"engine/rundir":  {"engine/regular"},
 	"engine/frames":  {"engine/regular"},
