@@ -118,7 +118,10 @@ func (r *run) write(name string, text []byte) {
 func packed(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	z := gzip.NewWriter(&out)
+	z, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := z.Write(text); err != nil {
 		t.Fatal(err)
 	}
