@@ -50,23 +50,23 @@ type Metric struct {
 // Result is what the pairs of one metric say. Percentages are of the regression: latency on/off - 1, throughput off/on - 1.
 type Result struct {
 	Name            string   `json:"name"`
-	Better          string   `json:"better"`
-	N               int      `json:"n"`
-	Verdict         string   `json:"verdict"`
-	PointPct        *float64 `json:"point_pct"`
-	UpperPct        *float64 `json:"upper_pct"`
-	TUpperPct       *float64 `json:"t_upper_pct"`
-	LossPct         *float64 `json:"loss_pct"` // throughput only: the upper bound as a loss, 1 - on/off
-	OrderEffectPct  *float64 `json:"order_effect_pct"`
-	CrossoverPct    *float64 `json:"crossover_pct"`
-	CrossoverUpper  *float64 `json:"crossover_upper_pct"`
+	Better          string   `json:"better"`               // higher or lower
+	N               int      `json:"n"`                    // pairs
+	Verdict         string   `json:"verdict"`              // PASS, FAIL or UNDECIDED
+	PointPct        *float64 `json:"point_pct"`            // mean of the log ratios
+	UpperPct        *float64 `json:"upper_pct"`            // upper end of the 95 % interval: expanded percentile; this decides
+	TUpperPct       *float64 `json:"t_upper_pct"`          // the same end of the paired t interval
+	LossPct         *float64 `json:"loss_pct"`             // throughput only: the upper bound as a loss, 1 - on/off
+	OrderEffectPct  *float64 `json:"order_effect_pct"`     // what running second adds
+	CrossoverPct    *float64 `json:"crossover_pct"`        // the point with the order taken out
+	CrossoverUpper  *float64 `json:"crossover_upper_pct"`  // its upper end
 	PercentileUpper *float64 `json:"percentile_upper_pct"` // under-covers at few pairs
 	BCaUpper        *float64 `json:"bca_upper_pct"`        // under-covers at few pairs
-	SignFlipP       *float64 `json:"sign_flip_p"`
-	SDPct           *float64 `json:"sd_pct"`
-	PairsNeeded     *int     `json:"pairs_needed"`
-	MeanOfPairsPct  *float64 `json:"mean_of_pairs_pct"`
-	RatioOfMeansPct *float64 `json:"ratio_of_means_pct"`
+	SignFlipP       *float64 `json:"sign_flip_p"`          // exact probability of pairs like these, were the regression the limit or more
+	SDPct           *float64 `json:"sd_pct"`               // of the log ratios
+	PairsNeeded     *int     `json:"pairs_needed"`         // that would pass with 80 % at this noise and this point; null where none would
+	MeanOfPairsPct  *float64 `json:"mean_of_pairs_pct"`    // for comparison: mean of the percentages
+	RatioOfMeansPct *float64 `json:"ratio_of_means_pct"`   // for comparison: ratio of the means
 	Pairs           []Effect `json:"pairs"`
 	Warnings        []string `json:"warnings"`
 	logLimit, upper float64
@@ -76,17 +76,17 @@ type Result struct {
 // Effect is one pair's regression.
 type Effect struct {
 	Pair  string  `json:"pair"`
-	Order string  `json:"order"`
-	Pct   float64 `json:"pct"`
+	Order string  `json:"order"` // AB: off first, BA: on first, "" unknown
+	Pct   float64 `json:"pct"`   // regression
 }
 
 // Decision is the verdict over all primary metrics.
 type Decision struct {
 	Schema   int      `json:"schema"`
-	Verdict  string   `json:"verdict"`
-	Reasons  []string `json:"reasons"`
+	Verdict  string   `json:"verdict"` // PASS, FAIL or UNDECIDED
+	Reasons  []string `json:"reasons"` // why it does not pass, in sentences
 	LimitPct float64  `json:"limit_pct"`
-	Alpha    float64  `json:"alpha"`
+	Alpha    float64  `json:"alpha"` // tail of the bound: 0.025, or less where two looks were declared
 	Metrics  []Result `json:"metrics"`
 }
 
