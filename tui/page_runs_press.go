@@ -30,9 +30,10 @@ func (p *runsPage) receive(msg tea.Msg) tea.Cmd {
 	case comparedMsg:
 		if c := p.comparing; c == msg.to {
 			c.cancel()
-			if c.done, c.err = msg.done, msg.err; c.err == nil {
-				c.shown = panel.NewComparison(c.done, comparedKinds)
+			if c.done, c.err = msg.done, msg.err; c.err != nil {
+				return notice("not compared")
 			}
+			c.shown = panel.NewComparison(c.done, comparedKinds)
 			return notice("compared")
 		}
 	case columnsMsg:

@@ -253,6 +253,7 @@ func TestRunsCompareFails(t *testing.T) {
 	s := runsScreen(t, src, 120, 40, Options{})
 	s.keys("space", "j", "c")
 	s.shows("cannot compare /runs/x", "")
+	s.shows("not compared", "")
 	want := [2]string{"/runs/20261130-Qwen3-30B-A3B-tp1-9c1e", "/runs/20261128-Qwen3-30B-A3B-tp4-77aa"}
 	if len(src.compared) != 1 || src.compared[0] != want {
 		t.Errorf("compared %q, want %q", src.compared, want)

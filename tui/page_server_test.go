@@ -85,9 +85,10 @@ func TestServerSays(t *testing.T) {
 		name, keys, says string
 		change           func(*serverSource)
 	}{
-		{"difference in words", "", "× differs", nil},
+		{"difference in words", "", "differs", nil},
+		{"difference by a mark", "", "×  steps that ran the model", nil},
 		{"the reason", "", "newer than the last step", nil},
-		{"equal figures", "", "✓ same", nil},
+		{"equal figures", "", "✓  waiting and deferred", nil},
 		{"manifest", "", "asked to", nil},
 		{"configuration", "G", "port = 8011", nil},
 		{"environment", "j j j j j j j j j j j j j j j j j j j j j j", "VLLM_OPPROF_DIR", nil},

@@ -132,7 +132,7 @@ func (c *Comparison) sidesTable() Table {
 func (c *Comparison) cellsTable(most int) Table {
 	t := Table{Title: "Steps of one kind, by what they add to the difference; ms", Left: 6,
 		Head:    []string{"graph", "bucket", "decode", "prefill", "context", "beside", "steps A", "B", "mean A", "B", "median A", "B", "B against A", "", "95 % interval", "adds", ""},
-		Weights: []int{0, 0, 0, 0, 55, 50, 60, 60, 40, 40, 20, 20, 0, 0, 45, 70, 15}}
+		Weights: []int{0, 0, 0, 0, 55, 50, 52, 52, 40, 40, 20, 20, 0, 0, 45, 70, 15}}
 	t.note("medians within %.2g %%; * stands out among all kinds that are judged, others may by chance", store.SketchErrorPct)
 	t.note("context is the upper edge of the bin that the median request lies in; eager before, after: a launch without a CUDA graph beside it moves time between neighbours")
 	for i := range c.Cells {

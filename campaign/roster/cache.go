@@ -16,7 +16,7 @@ import (
 
 const (
 	// cacheSchema changes when figures come to mean something else.
-	cacheSchema = 2
+	cacheSchema = 3
 	// cacheMax bounds what is read of a cache file; a real one has about 1 kB.
 	cacheMax = 1 << 20
 )

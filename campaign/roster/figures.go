@@ -274,6 +274,9 @@ func (g *gathering) figures() *Figures {
 		f.Model, f.VLLM, f.GraphMode = h.Model, h.VLLMVersion, h.GraphMode
 		f.TP, f.DP = positive(h.TensorParallel), positive(h.DataParallel)
 	}
+	if len(g.engines) == 0 {
+		return f // there are no records that could tell
+	}
 	if !g.sampled {
 		f.Windows = &g.windows
 	}

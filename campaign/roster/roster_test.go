@@ -149,6 +149,12 @@ func TestOtherForms(t *testing.T) {
 			t.Errorf("%s: %s, %q", name, e.State, e.Problems)
 		}
 	}
+	bare := got["bare"] // without records, nothing is known to be zero
+	for _, id := range []string{"steps", "tokens", "windows", "dropped"} {
+		if text := column(id).Text(&bare, time.UTC); text != "-" {
+			t.Errorf("%s of a run without records: %s", id, text)
+		}
+	}
 }
 
 // Figures come from the cache while no file has changed, and anew when one has.

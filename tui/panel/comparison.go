@@ -71,6 +71,7 @@ func drawRows(g *chart.Grid, y int, t *compare.Table) int {
 		column := SheetColumn{Head: head, Right: i >= t.Left && head != ""}
 		if t.Weights != nil {
 			column.Weight = t.Weights[i]
+			column.With = i > 0 && head == "B" && t.Weights[i] == t.Weights[i-1] // one side alone says nothing
 		}
 		s.Columns = append(s.Columns, column)
 	}

@@ -140,8 +140,8 @@ func (p *ExpertLayers) sheet(w int) *Sheet {
 	r := p.Report
 	heads := expertHeads(r.TopK)
 	s := &Sheet{Cursor: -1, Sort: p.Sort, Top: p.Top, Focus: p.Focus, Empty: "no routed experts were read", Columns: []SheetColumn{
-		{Head: heads[0], Right: true}, {Head: heads[1], Flex: true, Least: heatWidth(r.Experts, w)}, {Head: heads[2], Right: true}, {Head: heads[3], Right: true, Weight: 9}, {Head: heads[4], Right: true, Weight: 7},
-		{Head: heads[5], Right: true, Weight: 8}, {Head: heads[6], Right: true, Weight: 3}, {Head: heads[7], Right: true, Weight: 6}, {Head: heads[8], Right: true, Weight: 2}, {Head: heads[9], Right: true, Weight: 5},
+		{Head: heads[0], Right: true}, {Head: heads[1], Flex: true, Least: heatWidth(r.Experts, w)}, {Head: heads[2], Right: true}, {Head: heads[3], Right: true, Weight: 9}, {Head: heads[4], Right: true, Weight: 4},
+		{Head: heads[5], Right: true, Weight: 8}, {Head: heads[6], Right: true, Weight: 3}, {Head: heads[7], Right: true, Weight: 9}, {Head: heads[8], Right: true, Weight: 2}, {Head: heads[9], Right: true, Weight: 5},
 		{Head: heads[10], Right: true, Weight: 1},
 	}}
 	if r.EPRanks == 0 {

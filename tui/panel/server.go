@@ -194,14 +194,14 @@ func DrawAudit(g *chart.Grid, s *Server) {
 		note(g, 0, "no "+rundir.MetricsName+" in the run's folder")
 		return
 	}
-	columns := []tableColumn{{head: "figure"}, {head: "Layer 1", right: true}, {head: "server", right: true}, {head: "verdict"}, {head: "share", right: true}, {head: "unit"}, {head: "metric of the server"}}
+	columns := []tableColumn{{}, {head: "figure"}, {head: "Layer 1", right: true}, {head: "server", right: true}, {head: "verdict"}, {head: "share", right: true}, {head: "unit"}, {head: "metric of the server"}}
 	rows := make([][]cell, len(s.Audit))
 	for i := range s.Audit {
 		r := &s.Audit[i]
 		mark, role := VerdictMark(g.Glyphs, r.Verdict)
 		rows[i] = []cell{
-			{r.Name, theme.RoleText}, {figure(r.Layer1), theme.RoleText}, {figure(r.Server), theme.RoleText},
-			{string(mark) + " " + r.Verdict.String(), role}, {shareOf(r), theme.RoleDim}, {r.Unit, theme.RoleDim}, {r.Metric, theme.RoleDim},
+			{string(mark), role}, {r.Name, theme.RoleText}, {figure(r.Layer1), theme.RoleText}, {figure(r.Server), theme.RoleText},
+			{r.Verdict.String(), role}, {shareOf(r), theme.RoleDim}, {r.Unit, theme.RoleDim}, {r.Metric, theme.RoleDim},
 		}
 	}
 	table(g, columns, rows, "")

@@ -14,6 +14,7 @@ type SheetColumn struct {
 	Head   string
 	Right  bool // figures, aligned at their end
 	Weight int  // columns of the lowest weight go first when a table is too wide; 0 never goes
+	With   bool // it goes with the column before it
 	Flex   bool // takes what is left
 	Least  int  // its least width then
 	Letter rune // of a family; 0 is none
@@ -155,6 +156,9 @@ func (s *Sheet) widths(room int) []int {
 			break
 		}
 		out[worst] = 0
+		for i := worst + 1; i < len(out) && s.Columns[i].With; i++ {
+			out[i] = 0
+		}
 	}
 	if flex >= 0 && out[flex] > 0 {
 		out[flex] = max(0, out[flex]+room-s.total(out))

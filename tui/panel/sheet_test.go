@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"opprof/campaign/calibrate"
+	"opprof/campaign/compare"
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"
 	"opprof/campaign/progress"
@@ -202,4 +203,17 @@ func TestCostFamiliesAddUp(t *testing.T) {
 			t.Fatalf("%d ms of the model and %d measured are not in a row", model, measured)
 		}
 	})
+}
+
+// Both sides of a figure go together: one of them alone would be read as the whole.
+func TestComparisonKeepsSidesTogether(t *testing.T) {
+	table := compare.Table{Head: []string{"graph", "steps A", "B", "B against A", "adds"}, Left: 1, Weights: []int{0, 20, 20, 0, 30}, Rows: [][]string{{"FULL", "1,008", "1,278", "-30.62 %", "-0.6557"}}}
+	for w := 20; w <= 60; w++ {
+		g := chart.NewGrid(w, 2, theme.ASCIIGlyphs())
+		drawRows(g, 0, &table)
+		a, b := strings.Contains(g.Plain(), "1,008"), strings.Contains(g.Plain(), "1,278")
+		if a != b || (w >= 44) != a {
+			t.Errorf("%d columns: A %t, B %t\n%s", w, a, b, g.Plain())
+		}
+	}
 }
