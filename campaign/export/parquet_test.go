@@ -244,6 +244,26 @@ func TestWindowsAreThoseOfTheScreen(t *testing.T) {
 			t.Errorf("iteration of step %v: period %v, the step is at %d", index, iterations["period_ns"][i], at)
 		}
 	}
+	// Its export is what the step behind it took longer than its own steps; of windows without labels it is not known.
+	span := func(index int64) int64 {
+		return steps["submit_to_complete_ns"][slices.Index(steps["step_index"], any(index))].(int64)
+	}
+	for i, stall := range windows["stall_ns"] {
+		if windows["state"][i] != "verified" {
+			if stall != nil {
+				t.Errorf("window %v is %v, and its export took %v ns", windows["window"][i], windows["state"][i], stall)
+			}
+			continue
+		}
+		var own []int64
+		for step := windows["first_step"][i].(int64); step < windows["last_step"][i].(int64); step++ {
+			own = append(own, span(step))
+		}
+		slices.Sort(own)
+		if want := span(windows["last_step"][i].(int64)+1) - own[(len(own)-1)/2]; stall != want || want < 1e9 {
+			t.Errorf("window %v: its export took %v ns, want %d", windows["window"][i], stall, want)
+		}
+	}
 	for _, f := range m.Files {
 		if f.Rows == 0 || f.Bytes == 0 {
 			t.Errorf("%s has %d rows, %d bytes", f.Path, f.Rows, f.Bytes)

@@ -25,7 +25,7 @@ func (p *parquetExport) writeWindows(ctx context.Context, sum *Summary) error {
 	byEngine := map[string][]tables.Window{}
 	for i := range all {
 		w := &all[i]
-		byEngine[w.Engine] = append(byEngine[w.Engine], tables.Window{Number: number(w), Name: w.Name(), TimeNS: w.TimeNS, Report: reportOf(&w.Window)})
+		byEngine[w.Engine] = append(byEngine[w.Engine], tables.Window{Number: number(w), Name: w.Name(), TimeNS: w.TimeNS, Report: reportOf(&w.Window), StallNS: w.StallNS})
 		for _, f := range w.Files {
 			if f.State == catalog.FileFailed {
 				sum.Problems = append(sum.Problems, "cannot read trace: "+f.Why)

@@ -13,6 +13,8 @@ type Window struct {
 	Name   string
 	TimeNS int64 // start of the profiler, or else of the first label, ns since 1970
 	Report *capture.WindowReport
+
+	StallNS *int64 // how long writing its traces held serving up; nil unknown
 }
 
 // Windows is one row a profiler window.
@@ -29,6 +31,7 @@ func Windows() *columnar.Table[Window] {
 		columnar.MaybeInt("after_step", "", "step_index of the last step before the window", func(w *Window) (int64, bool) { return known(w.Report.Join.AfterStep) }),
 		columnar.MaybeInt("first_step", "", "step_index of the first labelled step", func(w *Window) (int64, bool) { return w.step(false) }),
 		columnar.MaybeInt("last_step", "", "step_index of the last labelled step", func(w *Window) (int64, bool) { return w.step(true) }),
+		columnar.MaybeInt("stall_ns", "ns", "how long writing its traces held serving up, as the windows page tells it; null where the labels are not tied to steps", func(w *Window) (int64, bool) { return known(w.StallNS) }),
 		columnar.MaybeText("composition", "what its labelled steps held", func(w *Window) string { return w.Report.Holds }),
 		columnar.Int("iterations", "", "labelled steps, warm-up included", func(w *Window) int64 { return int64(len(w.Report.Iterations)) }),
 		columnar.Int("ranks", "", "ranks whose traces were read", func(w *Window) int64 { return int64(len(w.Report.Ranks)) }),
