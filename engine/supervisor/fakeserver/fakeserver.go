@@ -53,6 +53,7 @@ type Options struct {
 	StepMS  int64  // a step's period; 0 is 5
 	StallMS int64  // how long the export of traces takes
 	Role    string // "" is the server, else one of its children
+	Parent  int    // of a child, its process
 }
 
 // Environ is the variable for a server's environment.
@@ -100,8 +101,7 @@ func work(o Options) int {
 		signal.Ignore(syscall.SIGTERM, syscall.SIGHUP)
 		select {}
 	}
-	parent := os.Getppid()
-	for os.Getppid() == parent {
+	for os.Getppid() == o.Parent {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return 0
@@ -237,7 +237,7 @@ func (s *server) live() int {
 // child starts a process as a worker would be.
 func (s *server) child() error {
 	o := s.options
-	o.Role = worker
+	o.Role, o.Parent = worker, os.Getpid() // told: a parent that is killed at once may be gone before the child can ask
 	path, err := os.Executable()
 	if err != nil {
 		return err
