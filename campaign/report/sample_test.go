@@ -64,12 +64,13 @@ func samples(t *testing.T) map[string]*Report {
 			fail.Runs[i].Machine = &Machine{"node-9", "2 x NVIDIA H20", "570.86.15", "1980 MHz"}
 		}
 	}
-	return map[string]*Report{"pass": New(pass), "void": New(void), "few": New(few), "fail": New(fail), "hostile": hostile(t), "nothing": New(&Input{Plan: one})}
+	arms := furnished(t, measured(t, campaign(t, "name = 'three-arms'\n"+threeArms), costs(1.006, 0.004, 9)))
+	return map[string]*Report{"pass": New(pass), "arms": New(arms), "void": New(void), "few": New(few), "fail": New(fail), "hostile": hostile(t), "nothing": New(&Input{Plan: one})}
 }
 
 func TestSamplesEndAsTheyShould(t *testing.T) {
 	all := samples(t)
-	for name, want := range map[string]string{"pass": gate.Pass, "void": gate.Pass, "few": gate.Undecided, "fail": gate.Fail, "nothing": gate.Undecided} {
+	for name, want := range map[string]string{"pass": gate.Pass, "arms": gate.Pass, "void": gate.Pass, "few": gate.Undecided, "fail": gate.Fail, "nothing": gate.Undecided} {
 		if got := all[name].Verdict; got != want {
 			t.Errorf("%s: %s, want %s: %s", name, got, want, all[name].Sentence)
 		}
