@@ -155,7 +155,11 @@ func expertsDocument(r *experts.Report) *document {
 	from := parenthesis(map[string]string{"largest_id": "the largest id"}[r.ExpertsFrom])
 	head := section{title: "Routed experts"}
 	head.note("%s of %s in %s", unit.Counted(r.Tokens, "token"), unit.Counted(r.Arrays, "array"), unit.Counted(len(r.Files), "file"))
-	head.note("%s of %s%s, %d a token", unit.Counted(r.Layers, "layer"), unit.Counted(r.Experts, "expert"), from, r.TopK)
+	if r.Experts > 0 {
+		head.note("%s of %s%s, %d a token", unit.Counted(r.Layers, "layer"), unit.Counted(r.Experts, "expert"), from, r.TopK)
+	} else {
+		head.note("%s, %s a token; how many a layer has is not known", unit.Counted(r.Layers, "layer"), unit.Counted(r.TopK, "expert"))
+	}
 	if r.EPRanks > 0 {
 		head.note("%s, placement %s", unit.Counted(r.EPRanks, "rank"), r.Placement)
 	}

@@ -82,7 +82,11 @@ func (b *board) drawScrub(g *chart.Grid) {
 	g.Clear()
 	f := b.overview
 	if f == nil || f.ToNS <= f.FromNS {
-		g.Text(1, 0, g.W()-2, "reading the whole run", theme.RoleDim)
+		text := "reading the whole run"
+		if in := b.input(); in != nil && panel.Recordless(&in.Run) {
+			text = "no records: its recorder was off, or they are not in the run's folder; the log and server pages tell what there is"
+		}
+		g.Text(1, 0, g.W()-2, text, theme.RoleDim)
 		return
 	}
 	in := b.input()

@@ -183,11 +183,14 @@ func (p *expertsPage) heading(pane expertPane) (titles []string, right string) {
 		}
 		return []string{name + "  its busiest and least busy experts", name}, right
 	}
-	model := unit.Counted(r.Layers, "layer") + " of " + unit.Counted(r.Experts, "expert") + ", " + strconv.Itoa(r.TopK) + " a token"
-	if r.ExpertsFrom != "given" {
+	model, short := unit.Counted(r.Layers, "layer")+" of "+unit.Counted(r.Experts, "expert")+", "+strconv.Itoa(r.TopK)+" a token", strconv.Itoa(r.Layers)+" x "+strconv.Itoa(r.Experts)
+	switch {
+	case r.Experts == 0: // no id was seen
+		model, short = unit.Counted(r.Layers, "layer")+", "+unit.Counted(r.TopK, "expert")+" a token", unit.Counted(r.Layers, "layer")
+	case r.ExpertsFrom != "given":
 		model = unit.Counted(r.Layers, "layer") + " of " + unit.Counted(r.Experts, "expert") + " (largest id), " + strconv.Itoa(r.TopK) + " a token"
 	}
-	return []string{"routed experts  " + model, "experts  " + model, "experts  " + strconv.Itoa(r.Layers) + " x " + strconv.Itoa(r.Experts), "experts"}, p.progress()
+	return []string{"routed experts  " + model, "experts  " + model, "experts  " + short, "experts"}, p.progress()
 }
 
 // progress says how far reading is, how the table is sorted, and what was counted.

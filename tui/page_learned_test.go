@@ -364,3 +364,15 @@ func TestNextFigure(t *testing.T) {
 		}
 	})
 }
+
+// TestExpertsOfNothing: where no id was seen, the number of experts is not known, which is no zero.
+func TestExpertsOfNothing(t *testing.T) {
+	for _, size := range windowSizes {
+		s := learnedScreen(t, &learnedSource{experts: routed(t, uneven(t, t.TempDir(), 1, 8, 4))}, "finished", "experts", size[0], size[1], Options{})
+		got := s.plain()
+		lineWidths(t, got, size[0], size[1])
+		if !strings.Contains(got, "1 layer") || strings.Contains(got, "0 experts") || strings.Contains(got, "x 0") {
+			t.Errorf("%d columns:\n%s", size[0], got)
+		}
+	}
+}

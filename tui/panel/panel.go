@@ -54,7 +54,7 @@ func All() map[layout.ID]Panel {
 // Frame draws the border of a panel with its title, and returns the window inside.
 func (p Panel) Frame(g *chart.Grid, in *Input, focus bool) *chart.Grid {
 	var rights []string
-	if p.Right != nil {
+	if p.Right != nil && !in.nothing() {
 		rights = p.Right(in)
 	}
 	title, right := p.heading(rights, g.W()-4)
@@ -88,11 +88,21 @@ func fit(texts []string, w int) string {
 	return ""
 }
 
+// nothing reports whether no step is known.
+func (in *Input) nothing() bool { return !in.Now.Known && in.Frame.Run.Counts.Steps == 0 }
+
+// Recordless reports whether a run has ended and nothing recorded it.
+func Recordless(run *rundir.Description) bool { return run.Kind == "finished" && len(run.Streams) == 0 }
+
 // empty says that there is nothing to draw yet, and reports whether that is so.
 func empty(g *chart.Grid, in *Input) bool {
-	if in.Now.Known || in.Frame.Run.Counts.Steps > 0 {
+	switch {
+	case !in.nothing():
 		return false
+	case Recordless(&in.Run):
+		note(g, 0, "no records")
+	default:
+		note(g, 0, "no step yet")
 	}
-	note(g, 0, "no step yet")
 	return true
 }

@@ -70,7 +70,7 @@ func manifestRows(m *rundir.Manifest) []Row {
 	rows := []Row{
 		{Name: "model", Value: said(m.Model.Name)}, {Name: "model path", Value: said(m.Model.Path)}, {Name: "revision", Value: said(m.Model.Revision)},
 		{Name: "type of weights", Value: said(m.Model.DType)}, {Name: "quantization", Value: said(m.Quantization)},
-		{Name: "longest model input", Value: unit.Known(m.Model.MaxModelLen, unit.Count), Remark: "tokens"},
+		{Name: "longest model input", Value: unit.Known(m.Model.MaxModelLen, func(n int64) string { return unit.Counted(n, "token") })},
 		{Name: "attention backend", Value: said(m.Backends.Attention)}, {Name: "MoE backend", Value: said(m.Backends.MoE)},
 	}
 	if m.BytesPerStep != nil {
