@@ -3,6 +3,7 @@ package window
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"opprof/engine/control"
@@ -225,7 +226,10 @@ func (c *Controller) Arm(nowNS int64, t control.Trigger, count int) ([]control.W
 // place fixes the step at which an every-window may start, counted from the newest step.
 func (w *Window) place(newest int64) {
 	if w.Trigger.Kind == control.TriggerEvery && w.FromStep == 0 && newest > 0 {
-		w.FromStep = newest + w.ordinal*w.Trigger.Every
+		w.FromStep = math.MaxInt64 // never, where that many steps cannot be counted
+		if w.Trigger.Every < (math.MaxInt64-newest)/w.ordinal {
+			w.FromStep = newest + w.ordinal*w.Trigger.Every
+		}
 	}
 }
 
@@ -304,7 +308,7 @@ func (c *Controller) met(nowNS int64, w *Window) bool {
 		w.place(c.newest())
 		return w.FromStep > 0 && c.newest() >= w.FromStep
 	case control.TriggerAfter:
-		return nowNS >= w.ArmedNS+t.AfterNS
+		return nowNS-w.ArmedNS >= t.AfterNS
 	default:
 		return w.Held >= max(w.Trigger.For, 1)
 	}

@@ -13,6 +13,13 @@ type Taken struct {
 
 const takenOver = "its supervisor was replaced while the window was open"
 
+// RestoreGone takes the windows of another owner whose server has ended meanwhile: those that had not ended have no more to come.
+func (c *Controller) RestoreGone(nowNS int64, taken []Taken) []Action {
+	c.Hold(true)
+	c.actions = c.Restore(nowNS, taken)
+	return c.ServerGone(nowNS)
+}
+
 // Restore continues the windows of another owner: finished ones stay as they are, armed ones stay armed, and one that ran is stopped,
 // since a profiler that is left on fills the memory of its worker.
 func (c *Controller) Restore(nowNS int64, taken []Taken) []Action {

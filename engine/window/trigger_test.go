@@ -1,6 +1,7 @@
 package window
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -84,4 +85,41 @@ func TestAHeldWindowWaits(t *testing.T) {
 	b.c.Hold(false)
 	b.tick(0)
 	b.expect("1 armed", "1 starting", "start 1")
+}
+
+// A time or a number of steps that cannot be added up has not passed.
+func TestTriggersThatNeverCome(t *testing.T) {
+	for _, c := range []control.Trigger{
+		{Kind: control.TriggerAfter, AfterNS: math.MaxInt64},
+		{Kind: control.TriggerEvery, Every: math.MaxInt64},
+		{Kind: control.TriggerEvery, Every: 1<<62 + 5},
+	} {
+		b := newBench(t, 1)
+		b.step("dp0", 10, 1)
+		b.arm(c, 4)
+		b.step("dp0", 1<<40, 1)
+		b.tick(1)
+		for _, w := range b.c.Windows() {
+			if w.State != control.WindowArmed || w.Trigger.Kind == control.TriggerEvery && w.FromStep < c.Every {
+				t.Errorf("%+v: window %d is %s, from step %d", c, w.N, w.State, w.FromStep)
+			}
+		}
+	}
+}
+
+// A server that ended while nobody watched leaves no window open, and is told nothing.
+func TestWindowsOfAServerThatIsGone(t *testing.T) {
+	taken := make([]Taken, 0, 5)
+	for _, state := range []string{control.WindowVerified, control.WindowArmed, control.WindowRecording, control.WindowArmed} {
+		taken = append(taken, Taken{Window: control.Window{State: state, Trigger: control.Trigger{Kind: control.TriggerNow}}})
+	}
+	b := newBench(t, 1)
+	b.take(b.c.RestoreGone(b.now, taken))
+	b.expect("3 flushing", "2 cancelled", "4 cancelled", "3 failed")
+	b.tick(1000)
+	b.step("dp0", 1, 1)
+	b.expect("3 flushing", "2 cancelled", "4 cancelled", "3 failed")
+	if w := b.state(1); w.State != control.WindowVerified {
+		t.Errorf("a window that had ended is %s", w.State)
+	}
 }
