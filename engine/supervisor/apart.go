@@ -5,15 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"opprof/engine/supervisor/process"
 )
 
-// compressedFiles is what a process that compresses prints.
+// compressedFiles is what a process that compresses prints. It names no path: one that is not UTF-8 would not come back as it was.
 type compressedFiles struct {
-	Paths  []string `json:"paths"`
-	Reason string   `json:"reason"`
+	Packed []bool `json:"packed"` // for each trace that it was given: a compressed copy has taken its place
+	Reason string `json:"reason"` // why some are plain, "" when none is
 }
 
 // CompressApart returns a Compress that has a program do it: argv and the paths of the traces behind it, which prints what WriteCompressed
@@ -23,24 +25,33 @@ func CompressApart(path string, argv, env []string) Compress {
 	return func(ctx context.Context, paths []string) ([]string, error) {
 		out, err := process.Attend(ctx, path, append(append([]string(nil), argv...), paths...), env)
 		var said compressedFiles
-		if unread := json.Unmarshal(out, &said); unread != nil || len(said.Paths) != len(paths) {
+		if unread := json.Unmarshal(out, &said); unread != nil || len(said.Packed) != len(paths) {
 			return foundCompressed(paths), fmt.Errorf("cannot compress the traces of a window: %w; those that are plain stay as they are",
 				errors.Join(err, unread))
 		}
+		packed := append([]string(nil), paths...)
+		for i := range packed {
+			if said.Packed[i] {
+				packed[i] += ".gz"
+			}
+		}
 		if ctx.Err() != nil {
-			return said.Paths, ctx.Err()
+			return packed, ctx.Err()
 		}
 		if said.Reason != "" {
-			return said.Paths, errors.New(said.Reason)
+			return packed, errors.New(said.Reason)
 		}
-		return said.Paths, err
+		return packed, err
 	}
 }
 
-// WriteCompressed compresses traces and gives, as JSON, the paths that there are afterwards and why some are plain, "" when none is.
+// WriteCompressed compresses traces and tells, as JSON, of which there is a compressed copy now in place of a plain file, and why some are plain.
 func WriteCompressed(ctx context.Context, paths []string) ([]byte, error) {
 	packed, err := CompressTraces(ctx, paths)
-	said := compressedFiles{Paths: packed}
+	said := compressedFiles{Packed: make([]bool, len(paths))}
+	for i := range paths {
+		said.Packed[i] = packed[i] != paths[i]
+	}
 	if err != nil {
 		said.Reason = err.Error()
 	}
@@ -50,10 +61,19 @@ func WriteCompressed(ctx context.Context, paths []string) ([]byte, error) {
 // foundCompressed looks for what became of traces that somebody compressed.
 func foundCompressed(paths []string) []string {
 	out := append([]string(nil), paths...)
-	for i, path := range paths {
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			out[i] = path + ".gz"
-		}
+	for i := range out {
+		out[i] = whereNow(out[i])
 	}
 	return out
+}
+
+// whereNow is where a trace lies that was at path: its compressed copy where that has taken its place.
+func whereNow(path string) string {
+	if _, err := os.Lstat(path); filepath.Ext(path) != ".json" || !errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	if st, err := os.Stat(path + ".gz"); err != nil || !st.Mode().IsRegular() {
+		return path
+	}
+	return path + ".gz"
 }

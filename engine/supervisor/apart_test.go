@@ -58,6 +58,25 @@ func TestCompressedByAnotherProcess(t *testing.T) {
 	}
 }
 
+// TestAFolderThatIsNotUTF8: its traces come back under the names that they have.
+func TestAFolderThatIsNotUTF8(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run \xff")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Skipf("this file system has no such names: %v", err)
+	}
+	path := filepath.Join(dir, "rank0.1.pt.trace.json")
+	if err := os.WriteFile(path, []byte("a trace"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "rank1.1.pt.trace.json")
+	do := CompressApart(os.Args[0], []string{os.Args[0]}, append(os.Environ(), apartVariable+"=1"))
+	out, err := do(t.Context(), []string{path, missing})
+	if err == nil || out[0] != path+".gz" || out[1] != missing {
+		t.Errorf("%q, %v", out, err)
+	}
+	assertInflates(t, path+".gz", "a trace")
+}
+
 // TestTheProcessThatCompressesFails: what it leaves is found by looking.
 func TestTheProcessThatCompressesFails(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -65,10 +84,11 @@ func TestTheProcessThatCompressesFails(t *testing.T) {
 		argv []string
 		want string
 	}{
-		"not there": {"/nowhere/opprof", []string{"opprof"}, "/nowhere/opprof"},
-		"killed":    {"/bin/sh", []string{"sh", "-c", `gzip "$0"; kill -9 $$`}, "signal: killed"},
-		"complains": {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo no room >&2; exit 3`}, "no room: exit status 3"},
-		"says less": {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo '{"paths":[]}'`}, "stay as they are"},
+		"not there":  {"/nowhere/opprof", []string{"opprof"}, "/nowhere/opprof"},
+		"takes away": {"/bin/sh", []string{"sh", "-c", `rm "$0"; exit 3`}, "exit status 3"},
+		"killed":     {"/bin/sh", []string{"sh", "-c", `gzip "$0"; kill -9 $$`}, "signal: killed"},
+		"complains":  {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo no room >&2; exit 3`}, "no room: exit status 3"},
+		"says less":  {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo '{"packed":[]}'`}, "stay as they are"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := writeTraces(t, "rank0.1.pt.trace.json", "rank1.1.pt.trace.json")
@@ -77,7 +97,7 @@ func TestTheProcessThatCompressesFails(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			want := paths[0] + ".gz"
-			if name == "not there" {
+			if name == "not there" || name == "takes away" {
 				want = paths[0]
 			}
 			if len(out) != 2 || out[0] != want || out[1] != paths[1] {

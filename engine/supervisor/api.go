@@ -3,6 +3,7 @@ package supervisor
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -220,6 +221,9 @@ func (s *Supervisor) noWindows() string {
 }
 
 func (s *Supervisor) arm(order control.ArmRequest, written chan error) ([]control.Window, error) {
+	if refusal := s.noWindows(); refusal != "" { // a stop may have come while the disk was looked at
+		return nil, errors.New(refusal)
+	}
 	armed, actions, err := s.windows.controller.Arm(s.clock.now(), order.Trigger, order.Count)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -81,10 +82,14 @@ func CompressTraces(ctx context.Context, paths []string) ([]string, error) {
 		if filepath.Ext(path) != ".json" {
 			continue
 		}
-		if err := compressTrace(ctx, path); err != nil {
+		err := compressTrace(ctx, path)
+		if now := whereNow(path); now != path { // by this process, or by one that a supervisor left behind when it was killed
+			out[i] = now
+			continue
+		}
+		if err != nil {
 			return out, fmt.Errorf("cannot compress %s: %w; it stays as it is", path, err)
 		}
-		out[i] = path + ".gz"
 	}
 	return out, nil
 }
@@ -103,7 +108,7 @@ func compressTrace(ctx context.Context, path string) error {
 	sum := crc32.NewIEEE()
 	z := gzip.NewWriter(temp)
 	size, err := io.Copy(io.MultiWriter(z, sum), reading{ctx, in})
-	if err := errors.Join(err, z.Close()); err != nil {
+	if err := cmp.Or(err, z.Close()); err != nil { // the second says again what the first does
 		return err
 	}
 	if err := temp.Sync(); err != nil {
@@ -112,7 +117,8 @@ func compressTrace(ctx context.Context, path string) error {
 	if err := readsBack(ctx, temp.File, size, sum.Sum32()); err != nil {
 		return err
 	}
-	if st, err := in.Stat(); err != nil || st.Size() != size {
+	st, err := in.Stat()
+	if err != nil || st.Size() != size {
 		return errors.New("it has grown meanwhile")
 	}
 	switch err := temp.Create(path + ".gz"); {
@@ -121,6 +127,10 @@ func compressTrace(ctx context.Context, path string) error {
 			return fmt.Errorf("%w, and does not hold the same (%w): move one of them away", err, same)
 		}
 	case err != nil:
+		return err
+	}
+	// Its time is when the server wrote it: a copy that looked newer would be taken for a trace of the window that is open meanwhile.
+	if err := os.Chtimes(path+".gz", st.ModTime(), st.ModTime()); err != nil {
 		return err
 	}
 	if err := syncFolder(filepath.Dir(path)); err != nil {

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"opprof/engine/control"
 	"opprof/engine/supervisor/fakeserver"
@@ -95,5 +97,41 @@ func TestACopyIsThereAlready(t *testing.T) {
 		if left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".*.tmp")); len(left) > 0 {
 			t.Errorf("%s: left %v", c.name, left)
 		}
+	}
+}
+
+// TestTwoCompressOneTrace: what a killed supervisor started may still be at work when the next one begins. Both end with the copy.
+func TestTwoCompressOneTrace(t *testing.T) {
+	for range 50 {
+		path := writeTraces(t, "rank0.1.pt.trace.json")[0]
+		ended := make(chan error, 2)
+		for range cap(ended) {
+			go func() {
+				out, err := CompressTraces(t.Context(), []string{path})
+				if out[0] != path+".gz" {
+					err = errors.Join(err, fmt.Errorf("it is at %s", out[0]))
+				}
+				ended <- err
+			}()
+		}
+		if err := errors.Join(<-ended, <-ended); err != nil {
+			t.Fatal(err)
+		}
+		assertInflates(t, path+".gz", "a trace")
+	}
+}
+
+// TestACopyHasTheTimeOfItsTrace: which window a trace is of is told by when it was written.
+func TestACopyHasTheTimeOfItsTrace(t *testing.T) {
+	path := writeTraces(t, "rank0.1.pt.trace.json")[0]
+	at := time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC)
+	if err := os.Chtimes(path, at, at); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CompressTraces(t.Context(), []string{path}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(path + ".gz"); err != nil || !st.ModTime().Equal(at) {
+		t.Errorf("%v, %v", st, err)
 	}
 }

@@ -87,13 +87,7 @@ func (s *Supervisor) compressLeft(taken []window.Taken) {
 func (s *Summary) paths(runDir string) []string {
 	var list []string
 	for _, r := range s.Ranks {
-		path := filepath.Join(runDir, r.File)
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) && filepath.Ext(path) == ".json" {
-			if st, err := os.Stat(path + ".gz"); err == nil && st.Mode().IsRegular() {
-				path += ".gz"
-			}
-		}
-		list = append(list, path)
+		list = append(list, whereNow(filepath.Join(runDir, r.File)))
 	}
 	return list
 }
@@ -171,11 +165,13 @@ func (s *Supervisor) compressed(p pack, packed []string, err error) {
 			event.Plain++
 		}
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case s.windows.packs.given && errors.Is(err, context.Canceled):
+		event.Reason = s.tooLate()
+	default:
 		event.Reason = err.Error()
-		if !errors.Is(err, context.Canceled) {
-			s.remark("%v", err)
-		}
+		s.remark("%v", err)
 	}
 	if event != (packedEvent{N: p.n}) {
 		s.record(eventPacked, event)
@@ -192,10 +188,15 @@ func (s *Supervisor) giveUpPacking() {
 	}
 	p.given = true
 	for _, left := range p.queue {
-		s.record(eventPacked, packedEvent{N: left.n, Plain: len(left.paths), Reason: fmt.Sprintf("the server is gone, and compressing took more than %s", s.config.Timing.Pack)})
+		s.record(eventPacked, packedEvent{N: left.n, Plain: len(left.paths), Reason: s.tooLate()})
 	}
 	p.queue = nil
 	if p.stop != nil {
 		p.stop()
 	}
+}
+
+// tooLate is why traces are left plain at the end of a run.
+func (s *Supervisor) tooLate() string {
+	return fmt.Sprintf("the server is gone, and compressing took more than %s: opprof compact compresses what is plain", s.config.Timing.Pack)
 }

@@ -2,7 +2,9 @@ package supervisor
 
 import (
 	"compress/gzip"
+	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,6 +15,7 @@ import (
 	"opprof/engine/control"
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/fakeserver"
+	"opprof/engine/window"
 )
 
 func ofTraces(t *testing.T, c Config) (plain, compressed []string) {
@@ -65,6 +68,12 @@ func TestCompressingIsGivenUp(t *testing.T) {
 	}
 	if e, ok := s.ledger.waiting[0].payload.(packedEvent); !ok || e.N != 3 || e.Plain != 2 || e.Reason == "" {
 		t.Errorf("%+v", s.ledger.waiting[0].payload)
+	}
+	s.windows.controller = window.New(quickWindows())
+	running := pack{n: 2, paths: []string{"c.json.gz", "d.json"}, then: func([]string) {}}
+	s.compressed(running, running.paths, fmt.Errorf("cannot compress d.json: %w", context.Canceled))
+	if e, ok := s.ledger.waiting[1].payload.(packedEvent); !ok || e.N != 2 || e.Plain != 1 || !strings.Contains(e.Reason, "opprof compact") {
+		t.Errorf("of the window that was being compressed: %+v", s.ledger.waiting[1].payload)
 	}
 }
 

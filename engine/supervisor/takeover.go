@@ -105,16 +105,19 @@ func (s *Supervisor) takeOver(last past) {
 	boot := journal.BootID()
 	switch {
 	case last.exited:
+		s.windowsGone(last.windows)
 		s.gone("its supervisor was killed after the server had ended")
 	case last.spawned == nil:
 		id, ok := process.Find(s.config.mark(), boot)
 		if !ok {
+			s.windowsGone(last.windows)
 			s.gone("its supervisor was killed before it had started the server")
 			return
 		}
 		group, _ := process.NewCgroup(s.cgroup()) // the one that it was born in, if it was
 		s.adopt(process.Family{Leader: id, Mark: s.config.mark(), Cgroup: group}, boot, last)
 	case last.boot != boot:
+		s.windowsGone(last.windows)
 		s.gone("the machine was restarted while the run was open")
 	default:
 		leader := process.Identity{PID: last.spawned.PID, StartTime: last.spawned.StartTime, BootID: last.boot}
@@ -125,6 +128,7 @@ func (s *Supervisor) takeOver(last past) {
 func (s *Supervisor) adopt(f process.Family, boot string, last past) {
 	p, err := process.Adopt(f, boot)
 	if err != nil {
+		s.windowsGone(last.windows)
 		s.sweep(f, err)
 		return
 	}
@@ -139,6 +143,11 @@ func (s *Supervisor) adopt(f process.Family, boot string, last past) {
 	if last.stopped != "" {
 		s.stop(last.stopped)
 	}
+}
+
+// windowsGone ends the windows of a server that ended while no supervisor watched.
+func (s *Supervisor) windowsGone(taken []window.Taken) {
+	s.carryOut(s.windows.controller.RestoreGone(s.clock.now(), taken))
 }
 
 // restoreWindows goes on with the windows of the supervisor before. What lies in the trace folder is accounted for, except what is newer
@@ -156,6 +165,7 @@ func (s *Supervisor) restoreWindows(taken []window.Taken) {
 			openNS, open = t.StartsNS, i+1
 		}
 	}
+	s.claimEnded(taken)
 	found, err := listTraces(s.kineto())
 	if err != nil {
 		s.remark("cannot look for traces: %v", err)
@@ -170,6 +180,23 @@ func (s *Supervisor) restoreWindows(taken []window.Taken) {
 	s.windows.opened = open
 	s.carryOut(s.windows.controller.Restore(s.clock.now(), taken))
 	s.compressNext()
+}
+
+// claimEnded claims the traces of windows that have ended, by their summaries: one that was compressed while the next window was open is as new
+// as those of that one.
+func (s *Supervisor) claimEnded(taken []window.Taken) {
+	for i := range taken {
+		switch taken[i].State {
+		case control.WindowVerified, control.WindowIncomplete, control.WindowFailed:
+			summary, err := readSummary(s.config.Dir, i+1)
+			if err != nil {
+				continue // its traces are claimed by their times
+			}
+			for _, r := range summary.Ranks {
+				s.windows.claimed[traceKey(r.File)] = true
+			}
+		}
+	}
 }
 
 // sweep ends what a server that is gone has left.

@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,7 @@ import (
 	"opprof/engine/rundir"
 	"opprof/engine/supervisor/fakeserver"
 	"opprof/engine/supervisor/process"
+	"opprof/engine/window"
 )
 
 // killed starts a supervisor of its own process, waits until ok holds, and kills it.
@@ -133,7 +136,12 @@ func TestAServerThatDiesWhileNobodyWatches(t *testing.T) {
 	var server process.Identity
 	killed(t, c, o, func(r *run) {
 		untilReady(r)
-		var err error
+		writer := control.NewClient(c.Socket, false)
+		defer writer.Close()
+		_, err := writer.Arm(t.Context(), control.Trigger{Kind: control.TriggerStep, Step: 1 << 40}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if server, err = process.Identify(r.status().Server.PID, journal.BootID()); err != nil {
 			t.Fatal(err)
 		}
@@ -147,6 +155,10 @@ func TestAServerThatDiesWhileNobodyWatches(t *testing.T) {
 		<-ticker.C
 	}
 	has(t, launch(t, c).closed(), "ended while no supervisor watched", "1 process that it left was killed")
+	stand, err := Stand(c.Dir)
+	if err != nil || stand.Status.Windows[0].State != control.WindowCancelled || stand.Status.Windows[0].Reason != "the server is gone" {
+		t.Errorf("the window that was armed: %+v, %v", stand.Status.Windows, err)
+	}
 }
 
 // TestAStrangerIsNotSignalled: the journal names a process that is somebody else's by now.
@@ -231,5 +243,37 @@ func TestASecondOrderToStop(t *testing.T) {
 	}
 	if terms != 1 {
 		t.Errorf("%d SIGTERMs", terms)
+	}
+}
+
+// TestTracesOfEndedWindowsAreClaimed: also those whose copies were written while the window that is open now was.
+func TestTracesOfEndedWindowsAreClaimed(t *testing.T) {
+	s := &Supervisor{config: Config{Dir: t.TempDir()}}
+	s.windows.claimed = map[string]bool{}
+	taken := make([]window.Taken, 4)
+	for i, state := range []string{control.WindowVerified, control.WindowIncomplete, control.WindowFailed, control.WindowRecording} {
+		taken[i].State = state
+		file := fmt.Sprintf("kineto/rank0.%d.pt.trace.json.gz", i+1)
+		if state == control.WindowFailed {
+			continue // killed before its summary was written
+		}
+		if err := writeSummary(s.config.Dir, Summary{Schema: SummarySchema, N: i + 1, Ranks: []SummaryRank{{File: file}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.claimEnded(taken)
+	if want := map[string]bool{"rank0.1.pt.trace.json": true, "rank0.2.pt.trace.json": true}; !maps.Equal(s.windows.claimed, want) {
+		t.Errorf("claimed %v", s.windows.claimed)
+	}
+}
+
+// TestAnOrderThatMeetsAStop: between the looks at server and disk and the arming of a window, a stop may come.
+func TestAnOrderThatMeetsAStop(t *testing.T) {
+	s := &Supervisor{mounted: true}
+	s.windows.controller = window.New(quickWindows())
+	s.server.stopping = "ordered by a client"
+	order := control.ArmRequest{Trigger: control.Trigger{Kind: control.TriggerNow}, Count: 1}
+	if armed, err := s.arm(order, make(chan error, 1)); err == nil || len(armed) > 0 || len(s.windows.controller.Windows()) > 0 {
+		t.Errorf("%v, %v", armed, err)
 	}
 }
