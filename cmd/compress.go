@@ -41,11 +41,18 @@ func compress(ctx context.Context, env *Env, paths []string) error {
 	return err
 }
 
+// thisProgram leads to the file that this process runs, also after another one has taken its name or it was deleted, as go run does.
+const thisProgram = "/proc/self/exe"
+
 // compressor starts opprof again for each window.
 func compressor(env *Env) (supervisor.Compress, error) {
+	argv := []string{os.Args[0], "compress", "--"}
+	if _, err := os.Stat(thisProgram); err == nil {
+		return supervisor.CompressApart(thisProgram, argv, env.Environ), nil
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("cannot find this program: %w", err)
 	}
-	return supervisor.CompressApart(self, []string{os.Args[0], "compress"}, env.Environ), nil
+	return supervisor.CompressApart(self, argv, env.Environ), nil
 }
