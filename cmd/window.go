@@ -33,6 +33,7 @@ type armOptions struct {
 	count                 int
 	watch                 watchOptions
 	wait, json            bool
+	kind                  string // of the trigger, by the flag that was given
 }
 
 func newWindowArm(env *Env) *cobra.Command {
@@ -46,7 +47,12 @@ func newWindowArm(env *Env) *cobra.Command {
   opprof window arm RUN --when 'kv.usage > 0.9'`,
 		Args:              exactly("RUN"),
 		ValidArgsFunction: completeRuns(env),
-		RunE:              func(c *cobra.Command, args []string) error { return o.run(c.Context(), env, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := o.choose(c.Flags().Changed); err != nil {
+				return err
+			}
+			return o.run(c.Context(), env, args[0])
+		},
 	}
 	flags := c.Flags()
 	flags.Int64Var(&o.step, "at-step", 0, "start when this step, which is still to come, has been scheduled")
@@ -62,18 +68,34 @@ func newWindowArm(env *Env) *cobra.Command {
 	return c
 }
 
-func (o *armOptions) trigger() control.Trigger {
-	switch {
-	case o.step != 0:
-		return control.Trigger{Kind: control.TriggerStep, Step: o.step}
-	case o.every != 0:
-		return control.Trigger{Kind: control.TriggerEvery, Every: o.every}
-	case o.after != 0:
-		return control.Trigger{Kind: control.TriggerAfter, AfterNS: int64(o.after)}
-	case o.when != "":
-		return control.Trigger{Kind: control.TriggerExpr, Expr: o.when, For: o.forSteps}
+// choose takes the trigger that was asked for, by the flags that were given: a zero is a mistake, and no window that starts now.
+func (o *armOptions) choose(given func(flag string) bool) error {
+	o.kind = control.TriggerNow
+	for flag, kind := range map[string]string{"at-step": control.TriggerStep, "every": control.TriggerEvery, "after": control.TriggerAfter,
+		"when": control.TriggerExpr} {
+		if given(flag) {
+			o.kind = kind
+		}
 	}
-	return control.Trigger{Kind: control.TriggerNow}
+	if given("for") && (o.kind != control.TriggerExpr || o.forSteps < 1) {
+		return usageErrorf("--for %d: expected a number of steps, from 1, and an expression with --when", o.forSteps)
+	}
+	return nil
+}
+
+func (o *armOptions) trigger() control.Trigger {
+	t := control.Trigger{Kind: o.kind}
+	switch o.kind {
+	case control.TriggerStep:
+		t.Step = o.step
+	case control.TriggerEvery:
+		t.Every = o.every
+	case control.TriggerAfter:
+		t.AfterNS = int64(o.after)
+	case control.TriggerExpr:
+		t.Expr, t.For = o.when, o.forSteps
+	}
+	return t
 }
 
 func (o *armOptions) run(ctx context.Context, env *Env, arg string) error {
