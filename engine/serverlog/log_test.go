@@ -162,6 +162,14 @@ func TestRecordedStart(t *testing.T) {
 			t.Errorf("%s took %v, want %v", name, took[name], want)
 		}
 	}
+	apart := newWorld(t, Options{}) // without records that tell its year, a start takes as long
+	apart.write(string(text))
+	apart.poll()
+	for i, p := range apart.look(Query{}).Phases {
+		if p.AtNS != 0 || p.TookNS != v.Phases[i].TookNS || p.Said != v.Phases[i].Said || !p.Said.Known() {
+			t.Errorf("%+v, beside records %+v", p, v.Phases[i])
+		}
+	}
 	if got := time.Unix(0, v.LastNS).UTC().Format(time.RFC3339); !strings.HasPrefix(got, "2026-11-30T01:5") {
 		t.Errorf("the last line was said at %s", got)
 	}

@@ -52,6 +52,7 @@ type View struct {
 type PhaseNS struct {
 	Name   string
 	Line   int64
+	Said   Moment // its time as the server wrote it
 	AtNS   int64
 	TookNS int64
 }
@@ -99,12 +100,25 @@ func (l *Log) Look(ctx context.Context, q Query) (*View, error) {
 func (s *State) phases(c calendar) []PhaseNS {
 	out := make([]PhaseNS, len(s.Phases))
 	for i, p := range s.Phases {
-		out[i] = PhaseNS{Name: p.Name, Line: p.Line, AtNS: c.wallNS(p.At), TookNS: -1}
-		if i > 0 && out[i-1].AtNS != 0 && out[i].AtNS != 0 {
-			out[i-1].TookNS = max(0, out[i].AtNS-out[i-1].AtNS)
+		out[i] = PhaseNS{Name: p.Name, Line: p.Line, Said: p.At, AtNS: c.wallNS(p.At), TookNS: -1}
+		if i > 0 {
+			out[i-1].TookNS = out[i-1].until(out[i])
 		}
 	}
 	return out
+}
+
+// until is how long a phase took when another one follows. Where no year is known, any will do.
+func (p PhaseNS) until(next PhaseNS) int64 {
+	const someYear = 2000
+	switch {
+	case p.AtNS != 0 && next.AtNS != 0:
+		return max(0, next.AtNS-p.AtNS)
+	case p.Said.Known() && next.Said.Known():
+		from, to := p.Said.At(someYear+int(p.Said.Years)), next.Said.At(someYear+int(next.Said.Years))
+		return max(0, to.Sub(from).Nanoseconds())
+	}
+	return -1
 }
 
 // searchOn goes on with the last search, or begins another one. One caller searches at a time.

@@ -188,8 +188,12 @@ func StateMark(gl theme.Glyphs, s store.State) (rune, theme.Role) {
 
 // health is the state of the engines with rates and losses. Names are written out where long.
 func health(g *chart.Grid, s Status, long bool) []piece {
-	if s.Server != nil && s.Newest.Run.Counts.Steps == 0 {
+	switch {
+	case s.Newest.Run.Counts.Steps > 0:
+	case s.Server != nil:
 		return nil
+	case Recordless(&s.Run):
+		return []piece{{weight: 99, right: true, spans: []chart.Span{{S: string(g.Glyphs.Ring) + " no records", Role: theme.RoleDim, Attr: theme.Bold}}}}
 	}
 	return append(stepState(g, s), figures(s.Newest, long)...)
 }

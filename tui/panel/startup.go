@@ -36,7 +36,7 @@ func StartupRows(v *serverlog.View, zone *time.Location) []Row {
 		case p.TookNS > 0:
 			took = unit.Duration(p.TookNS)
 		}
-		rows = append(rows, Row{Name: "  " + p.Name, Value: took, Remark: "from " + unit.ClockSeconds(p.AtNS, zone)})
+		rows = append(rows, Row{Name: "  " + p.Name, Value: took, Remark: begun(p, zone)})
 	}
 	rows = append(rows, Row{}, Row{Heading: "what the server said"})
 	if len(s.Facts) == 0 {
@@ -46,6 +46,17 @@ func StartupRows(v *serverlog.View, zone *time.Location) []Row {
 		rows = append(rows, Row{Name: f.Name, Value: f.Value})
 	}
 	return append(rows, argumentRows(s)...)
+}
+
+// begun is when a phase began; as the server wrote it where no other file tells its zone, "" where that is not known either.
+func begun(p serverlog.PhaseNS, zone *time.Location) string {
+	switch {
+	case p.AtNS != 0:
+		return "from " + unit.ClockSeconds(p.AtNS, zone)
+	case p.Said.Known():
+		return "from " + p.Said.At(2000).Format(time.TimeOnly)
+	}
+	return ""
 }
 
 func argumentRows(s *serverlog.State) []Row {
