@@ -59,7 +59,19 @@ func (p *logPage) pressFacts(id keys.ID) bool {
 	if !p.onFacts && !lines.Empty() {
 		return false
 	}
-	return p.factsText.press(id)
+	if p.factsText.press(id) {
+		return true
+	}
+	if lines.Empty() && onLines(id) {
+		p.facts, p.onFacts = factsHidden, false
+	}
+	return false
+}
+
+// onLines reports whether a key does something that only lines show.
+func onLines(id keys.ID) bool {
+	_, _, jumps := jumpOf(id)
+	return jumps || id == keys.Filter || id == keys.Level || id == keys.Around || id == keys.Wrap
 }
 
 // look changes how lines are shown.

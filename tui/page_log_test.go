@@ -378,3 +378,14 @@ func TestServerPagesAtAnySize(t *testing.T) {
 		}
 	})
 }
+
+// TestLogFactsGiveWay: where there is room for either the facts or the lines, a key about lines shows them.
+func TestLogFactsGiveWay(t *testing.T) {
+	for _, key := range []string{"v", "p", "r", "/"} {
+		s, _ := logScreen(t, "finished", 80, 24, Options{})
+		s.keys("i")
+		s.shows("sizing the KV cache", "server log")
+		s.keys(key)
+		s.shows("server log", "sizing the KV cache")
+	}
+}

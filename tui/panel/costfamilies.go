@@ -53,12 +53,15 @@ type costFamilies struct {
 
 // sheet has at most so many rows. Families without one of their own are summed up.
 func (p costFamilies) sheet(rows int) *Sheet {
-	beside := 5
+	interval, beside := 4, 5
 	if p.Cell == nil {
 		beside = 2
 	}
+	if p.Busy.LowNS == nil {
+		interval = 1 // nothing but dashes
+	}
 	s := &Sheet{Cursor: -1, Sort: -1, Columns: []SheetColumn{
-		{Head: ""}, {Head: "family"}, {Head: "model ms", Right: true}, {Head: "95 %", Right: true, Weight: 4}, {Head: "share", Right: true, Weight: 3}, {Head: "measured", Right: true, Weight: beside},
+		{Head: ""}, {Head: "family"}, {Head: "model ms", Right: true}, {Head: "95 %", Right: true, Weight: interval}, {Head: "share", Right: true, Weight: 3}, {Head: "measured", Right: true, Weight: beside},
 	}}
 	all := byTime(p.Answer)
 	own := len(all)
