@@ -1,13 +1,18 @@
 package gate
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
+
+	"opprof/engine/unit"
 )
 
 // columns of a results file; others are passed over.
@@ -16,7 +21,7 @@ var columns = []string{"pair", "order", "metric", "off", "on", "better"}
 // ReadCSV reads paired results: pair,order,metric,off,on,better, one row a pair and metric, the columns in any order. A number that cannot
 // be read is NaN: the pair is then no measurement, which the decision says; a broken table is an error with its line.
 func ReadCSV(r io.Reader, name string) ([]Metric, error) {
-	in := csv.NewReader(r)
+	in := csv.NewReader(withoutMark(r))
 	in.TrimLeadingSpace = true
 	in.FieldsPerRecord = -1
 	head, err := in.Read()
@@ -26,16 +31,11 @@ func ReadCSV(r io.Reader, name string) ([]Metric, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: no header line: %w", name, err)
 	}
-	at := map[string]int{}
-	for i, h := range head {
-		at[strings.ToLower(strings.TrimSpace(strings.TrimPrefix(h, "\ufeff")))] = i
+	at, err := places(head)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s: line 1 %w", name, err)
 	}
-	for _, c := range columns {
-		if _, ok := at[c]; !ok {
-			return nil, fmt.Errorf("cannot read %s: line 1 has no column %q: expected %s", name, c, strings.Join(columns, ","))
-		}
-	}
-	rows := results{at: at, metric: map[string]int{}, seen: map[[2]string]bool{}, order: map[string]string{}}
+	rows := results{name: name, at: at, metric: map[string]int{}, seen: map[[2]string]bool{}, order: map[string]string{}}
 	for {
 		row, err := in.Read()
 		if errors.Is(err, io.EOF) {
@@ -45,14 +45,56 @@ func ReadCSV(r io.Reader, name string) ([]Metric, error) {
 			return nil, fmt.Errorf("cannot read %s: %w", name, err)
 		}
 		line, _ := in.FieldPos(0)
-		if err := rows.add(row); err != nil {
+		if err := rows.add(row, line); err != nil {
 			return nil, fmt.Errorf("cannot read %s: line %d: %w", name, line, err)
 		}
 	}
 }
 
+// withoutMark passes over a byte order mark, behind which a quote would not count as one.
+func withoutMark(r io.Reader) io.Reader {
+	in := bufio.NewReader(r)
+	if mark := []byte("\ufeff"); peeks(in, mark) {
+		_, _ = in.Discard(len(mark))
+	}
+	return in
+}
+
+func peeks(in *bufio.Reader, mark []byte) bool {
+	b, _ := in.Peek(len(mark))
+	return bytes.Equal(b, mark)
+}
+
+// places are the columns that a table needs, by name.
+func places(head []string) (map[string]int, error) {
+	at := map[string]int{}
+	for i, h := range head {
+		h = strings.ToLower(strings.TrimSpace(h))
+		if _, ok := at[h]; ok && slices.Contains(columns, h) {
+			return nil, fmt.Errorf("has two columns %q: expected %s, each once", h, strings.Join(columns, ","))
+		}
+		at[h] = i
+	}
+	for _, c := range columns {
+		if _, ok := at[c]; !ok {
+			return nil, fmt.Errorf("has no column %q: expected %s, found %s", c, strings.Join(columns, ","), beginning(strings.Join(head, ",")))
+		}
+	}
+	return at, nil
+}
+
+// beginning is a text of a file as it may be quoted in a message.
+func beginning(s string) string {
+	const most = 60
+	if len(s) > most {
+		return fmt.Sprintf("%q…", s[:most])
+	}
+	return fmt.Sprintf("%q", s)
+}
+
 // results are the rows that were read.
 type results struct {
+	name    string         // of the file
 	at      map[string]int // columns
 	metrics []Metric
 	metric  map[string]int     // by name
@@ -67,14 +109,17 @@ const (
 	nameMax = 200
 )
 
-func (t *results) add(row []string) error {
-	field := func(c string) string {
-		if i := t.at[c]; i < len(row) {
-			return strings.TrimSpace(row[i])
+func (t *results) add(row []string, line int) error {
+	for _, c := range columns {
+		if t.at[c] >= len(row) {
+			return fmt.Errorf("it has %s and none for %s: expected one for each column of line 1", unit.Counted(len(row), "cell"), c)
 		}
-		return ""
 	}
+	field := func(c string) string { return strings.TrimSpace(row[t.at[c]]) }
 	p := Pair{ID: field("pair"), Order: strings.ToUpper(field("order")), Off: parse(field("off")), On: parse(field("on"))}
+	if !positive(p.Off) || !positive(p.On) {
+		p.Source = fmt.Sprintf("%s:%d has off %s and on %s", t.name, line, beginning(field("off")), beginning(field("on")))
+	}
 	name := field("metric")
 	switch {
 	case name == "":

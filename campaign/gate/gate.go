@@ -38,6 +38,7 @@ type Pair struct {
 	ID      string
 	Order   string // AB: off first; BA: on first; "" unknown
 	Off, On float64
+	Source  string // where a pair that is no measurement was read, and what stands there; "" otherwise
 }
 
 // Metric is a primary metric with its pairs.
@@ -165,7 +166,11 @@ func lacking(some, others []Effect) string {
 
 func (r *Result) why() string {
 	if r.Verdict == Fail {
-		return fmt.Sprintf("the upper bound is %.2f %%, the limit %.2f %%", pct(r.upper), pct(r.logLimit))
+		upper, limit := fmt.Sprintf("%.2f %%", pct(r.upper)), fmt.Sprintf("%.2f %%", pct(r.logLimit))
+		if upper == limit {
+			limit += ", which it has to stay below"
+		}
+		return "the upper bound is " + upper + ", the limit " + limit
 	}
 	if len(r.Warnings) > 0 {
 		return r.Warnings[0]
@@ -207,7 +212,7 @@ func effects(r *Result, m Metric) (d, ab, ba []float64, invalid bool) {
 	for _, p := range m.Pairs {
 		if !positive(p.Off) || !positive(p.On) {
 			invalid = true
-			r.Warnings = append(r.Warnings, fmt.Sprintf("pair %s is not a measurement: off %v, on %v", p.ID, p.Off, p.On))
+			r.Warnings = append(r.Warnings, fmt.Sprintf("pair %s is not a measurement: %s: expected two positive numbers", p.ID, p.values()))
 			continue
 		}
 		v := math.Log(p.On / p.Off)
@@ -231,6 +236,14 @@ func effects(r *Result, m Metric) (d, ab, ba []float64, invalid bool) {
 	return d, ab, ba, invalid
 }
 
+// values are what a pair holds, in the words of the file that it was read from.
+func (p *Pair) values() string {
+	if p.Source != "" {
+		return p.Source
+	}
+	return fmt.Sprintf("off %v, on %v", p.Off, p.On)
+}
+
 func positive(v float64) bool { return v > 0 && !math.IsInf(v, 0) }
 
 func (r *Result) estimate(m Metric, d []float64, alpha float64) {
@@ -251,6 +264,7 @@ func (r *Result) estimate(m Metric, d []float64, alpha float64) {
 	}
 	r.SignFlipP = ptr(stat.SignFlip(d, r.logLimit))
 	if n, ok := stat.PairsNeeded(max(mean, 0), sd, r.logLimit, alpha, power); ok {
+		n = max(n, MinPairs)
 		r.PairsNeeded = &n
 	}
 	var off, on, each float64
@@ -296,7 +310,7 @@ func (r *Result) verdict(invalid bool, order float64) {
 	case invalid:
 		r.Verdict = Undecided
 	case math.Abs(order) > r.logLimit/2:
-		refuse("running second changes the metric by %.2f %%, more than half the limit: order and effect cannot be told apart", pct(order))
+		refuse("running second %s, more than half the limit: order and effect cannot be told apart", r.second(order))
 	case under != tUnder:
 		refuse("borderline: the expanded bound is %.2f %%, the t bound %.2f %%, the limit %.2f %%: add declared pairs", pct(r.upper), pct(r.tUpper), pct(r.logLimit))
 	case under:
@@ -304,6 +318,14 @@ func (r *Result) verdict(invalid bool, order float64) {
 	default:
 		r.Verdict = Fail
 	}
+}
+
+// second says what running second does to the metric. A regression is the metric's own change only where less is better.
+func (r *Result) second(order float64) string {
+	if r.Better == "higher" {
+		return fmt.Sprintf("changes the metric by %.2f %%, a regression of %.2f %%", pct(-order), pct(order))
+	}
+	return fmt.Sprintf("changes the metric by %.2f %%", pct(order))
 }
 
 func (r *Result) warn(d []float64) {

@@ -126,7 +126,7 @@ func TestVerdicts(t *testing.T) {
 
 func TestTheLimitItselfFails(t *testing.T) {
 	m := pairs("a", 3, 3, 3, 3, 3, 3)
-	if d := Decide([]Metric{m}, Options{}); d.Verdict != Fail {
+	if d := Decide([]Metric{m}, Options{}); d.Verdict != Fail || !strings.Contains(d.Reasons[0], "the limit 3.00 %, which it has to stay below") {
 		t.Errorf("a regression of exactly the limit: %s %v", d.Verdict, d.Reasons)
 	}
 	for i := range m.Pairs {
@@ -202,12 +202,15 @@ func TestOrderOfPairsDoesNotMatter(t *testing.T) {
 func TestReadCSV(t *testing.T) {
 	text := "\ufeffmetric,pair,order,off,on,better,note\nttft_p50,1,AB,10,10.1,lower,x\nthroughput,1,ab,100,99,higher\nttft_p50,2,BA,10,oops,lower\n"
 	got, err := ReadCSV(strings.NewReader(text), "r.csv")
-	if err != nil || len(got) != 2 || len(got[0].Pairs) != 2 || !got[1].Higher || got[1].Pairs[0] != (Pair{"1", "AB", 100, 99}) || !math.IsNaN(got[0].Pairs[1].On) {
+	if err != nil || len(got) != 2 || len(got[0].Pairs) != 2 || !got[1].Higher || got[1].Pairs[0] != (Pair{ID: "1", Order: "AB", Off: 100, On: 99}) || !math.IsNaN(got[0].Pairs[1].On) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	for text, want := range map[string]string{
 		"":                                     "it is empty",
-		"pair,order,metric,off,on\n1,AB,m,1,2": `no column "better"`,
+		"pair,order,metric,off,on\n1,AB,m,1,2": `line 1 has no column "better": expected pair,order,metric,off,on,better, found "pair,order,metric,off,on"`,
+		"pair;order;metric;off;on;better\n":    `no column "pair": expected pair,order,metric,off,on,better, found "pair;order;metric;off;on;better"`,
+		"pair,order,metric,off,On,better,on\n1,AB,m,1,2,lower,9":                           `line 1 has two columns "on"`,
+		"pair,order,metric,off,on,better\n1,AB,m,1,2,lower\n2,BA,m":                        "line 3: it has 3 cells and none for off",
 		"pair,order,metric,off,on,better\n1,XY,m,1,2,lower":                                "line 2: order",
 		"pair,order,metric,off,on,better\n1,AB,m,1,2,faster":                               "line 2: better",
 		"pair,order,metric,off,on,better\n1,AB,,1,2,lower":                                 "line 2: no metric",
@@ -222,6 +225,70 @@ func TestReadCSV(t *testing.T) {
 		if _, err := ReadCSV(strings.NewReader(text), "r.csv"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("ReadCSV(%q): %v, want %q", text, err, want)
 		}
+	}
+}
+
+// What is no number is shown as it stands, with its place.
+func TestACellThatIsNoMeasurementIsNamed(t *testing.T) {
+	for cell, want := range map[string]string{
+		"12ms":  `r.csv:4 has off "12ms" and on "100": expected two positive numbers`,
+		"":      `r.csv:4 has off "" and on "100"`,
+		"NaN":   `r.csv:4 has off "NaN" and on "100"`,
+		"-5":    `r.csv:4 has off "-5" and on "100"`,
+		"0":     `r.csv:4 has off "0" and on "100"`,
+		"1e999": `r.csv:4 has off "1e999" and on "100"`,
+	} {
+		text := "pair,order,metric,off,on,better\n1,AB,m,100,100,lower\n\n2,BA,m," + cell + ",100,lower\n"
+		m, err := ReadCSV(strings.NewReader(text), "r.csv")
+		if err != nil {
+			t.Fatalf("%q: %v", cell, err)
+		}
+		r := Decide(m, Options{}).Metrics[0]
+		if got := strings.Join(r.Warnings, "|"); r.N != 1 || r.Verdict != Undecided || !strings.Contains(got, want) {
+			t.Errorf("%q: %d pairs, %s, %q, want %q", cell, r.N, r.Verdict, got, want)
+		}
+	}
+}
+
+// A table as a spreadsheet of Windows writes it: a byte order mark, and every cell in quotes.
+func TestAMarkBeforeQuotes(t *testing.T) {
+	text := "\ufeff\"pair\",\"order\",\"metric\",\"off\",\"on\",\"better\"\r\n\"1\",\"AB\",\"m\",\"1\",\"2\",\"lower\"\r\n"
+	m, err := ReadCSV(strings.NewReader(text), "r.csv")
+	if err != nil || len(m) != 1 || len(m[0].Pairs) != 1 || m[0].Pairs[0] != (Pair{ID: "1", Order: "AB", Off: 1, On: 2}) {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+// A reason is true of the metric itself: of a throughput that running second raises it says so, and gives the regression of the table beside it.
+func TestTheOrderIsToldInTheMetricsOwnTerms(t *testing.T) {
+	for better, want := range map[string]string{
+		"higher": "changes the metric by 10.00 %, a regression of -9.09 %, more than half the limit",
+		"lower":  "changes the metric by 10.00 %, more than half the limit",
+	} {
+		m := Metric{Name: "m", Higher: better == "higher"}
+		for i := range 6 {
+			p := Pair{ID: fmt.Sprint(i), Order: "AB", Off: 100, On: 110}
+			if i%2 == 1 {
+				p = Pair{ID: fmt.Sprint(i), Order: "BA", Off: 110, On: 100}
+			}
+			m.Pairs = append(m.Pairs, p)
+		}
+		d := Decide([]Metric{m}, Options{})
+		if got := strings.Join(d.Reasons, "|"); d.Verdict != Undecided || !strings.Contains(got, want) {
+			t.Errorf("%s: %s %q, want %q", better, d.Verdict, got, want)
+		}
+	}
+}
+
+// However quiet the pairs are, fewer than the least that decide are not enough.
+func TestPairsNeededAreEnoughToDecide(t *testing.T) {
+	for _, m := range []Metric{pairs("quiet", 0.1, -0.1, 0.2, 0, 0.1, -0.2), pairs("alike", 1, 1, 1, 1, 1, 1)} {
+		if n := Decide([]Metric{m}, Options{}).Metrics[0].PairsNeeded; n == nil || *n != MinPairs {
+			t.Errorf("%s: %v pairs, want %d", m.Name, n, MinPairs)
+		}
+	}
+	if n := Decide([]Metric{pairs("loud", 9, -9, 9, 9, -9, -9)}, Options{}).Metrics[0].PairsNeeded; n == nil || *n <= MinPairs {
+		t.Errorf("loud: %v pairs", n)
 	}
 }
 
