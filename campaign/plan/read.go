@@ -64,6 +64,7 @@ func Parse(path, text string) (*Plan, error) {
 	}
 	r.loads()
 	r.metrics()
+	r.fits()
 	r.check()
 	r.matrix()
 	if err := errors.Join(append([]error{serverErr, err}, r.errs...)...); err != nil {
