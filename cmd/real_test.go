@@ -309,6 +309,9 @@ func TestRealServer(t *testing.T) {
 	}
 	r.expect("stopped: ordered by a client", "stop")
 	r.assertOver("stopped", "ordered by a client")
+	if st, err := os.Stat(filepath.Join(r.dir(), rundir.MetricsName)); err != nil || st.Size() < 1000 {
+		t.Errorf("the server's own counters: %v, %v", st, err)
+	}
 	if out, err := r.opprof("check", "latest"); err != nil {
 		t.Errorf("check: %v\n%s", err, out)
 	}

@@ -18,7 +18,7 @@ const (
 	WindowsName   = "windows"
 	BenchName     = "bench"
 	ExpertsName   = "experts"
-	MetricsName   = "metrics.txt" // /metrics of the server, as whoever ran it saved it
+	MetricsName   = "metrics.txt" // /metrics of the server, as it was just before its end
 )
 
 // StreamName takes the name of a Layer-1 stream file apart. Base is the path under which the recorder writes the stream; age is 0 for

@@ -62,6 +62,7 @@ type Timing struct {
 	Stall         time.Duration // without a step while requests exist
 	Idle          time.Duration // without a step, after which a ready server counts as idle
 	StopWindow    time.Duration // how long a stop waits for an open window to be written
+	Counters      time.Duration // for the answer to /metrics before a stop
 	StopMargin    time.Duration // beyond the server's own timeout, before it is killed
 	StopStart     time.Duration // for a server that is not ready yet, before it is killed: it holds nothing that would be lost
 	Reap          time.Duration // for killed processes to be gone
@@ -86,6 +87,7 @@ func (t Timing) orDefault() Timing {
 	set(&t.Stall, 5*time.Second)
 	set(&t.Idle, 2*time.Second)
 	set(&t.StopWindow, 30*time.Second)
+	set(&t.Counters, 2*time.Second)
 	set(&t.StopMargin, 15*time.Second)
 	set(&t.StopStart, 5*time.Second)
 	set(&t.Reap, 10*time.Second)
@@ -182,6 +184,9 @@ type (
 		Code   *int   `json:"code"` // null when unknown or after a signal
 		Signal string `json:"signal"`
 	}
+	countersEvent struct {
+		Reason string `json:"reason"` // why vLLM's own counters were not saved; "" when they were
+	}
 	memoryEvent struct {
 		MiB    *int64 `json:"mib"` // in use on the run's devices beyond what was before it; null when unknown
 		Reason string `json:"reason"`
@@ -206,6 +211,7 @@ const (
 	eventSignal   = "signal_sent"
 	eventExited   = "server_exited"
 	eventMemory   = "gpu_memory"
+	eventCounters = "counters_saved"
 	eventStray    = "stray_trace"
 	eventPacked   = "traces_compressed"
 	eventOrphan   = "process_left"

@@ -48,7 +48,7 @@ const limit = 60 * time.Second
 func quick() Timing {
 	const ms = time.Millisecond
 	return Timing{Tick: 20 * ms, Health: 20 * ms, HealthTimeout: time.Second, Unhealthy: 2 * time.Second, Stall: time.Second, Idle: 200 * ms,
-		StopWindow: 5 * time.Second, StopMargin: 8 * time.Second, Reap: 5 * time.Second, GPU: time.Second, Hangup: 300 * ms, Linger: 2 * time.Second}
+		StopWindow: 5 * time.Second, Counters: time.Second, StopMargin: 8 * time.Second, Reap: 5 * time.Second, GPU: time.Second, Hangup: 300 * ms, Linger: 2 * time.Second}
 }
 
 func quickWindows() window.Settings {

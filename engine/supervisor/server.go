@@ -36,6 +36,7 @@ type server struct {
 	stage      stage
 	deadlineNS int64
 	stopping   string // why, "" while it is not being stopped
+	counters   saving // of /metrics
 	failure    string // why a stop is the fault of the server, "" if it is not
 	asked      bool   // it ended because it was stopped
 	drained    bool   // it ended within its time
@@ -146,6 +147,9 @@ func (s *Supervisor) advance() {
 		}
 		if v.watched {
 			s.gone(v.stopping)
+			return
+		}
+		if !late && s.countersAreBeingSaved() {
 			return
 		}
 		v.stage = stageTerminated

@@ -58,6 +58,21 @@ func (c *Client) Metrics(ctx context.Context) (Metrics, error) {
 	return ReadMetrics(io.LimitReader(resp.Body, maxMetrics))
 }
 
+// CopyMetrics writes what /metrics answers, as it comes.
+func (c *Client) CopyMetrics(ctx context.Context, w io.Writer) error {
+	const path = "/metrics"
+	resp, err := c.ok(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(w, io.LimitReader(resp.Body, maxMetrics+1))
+	if err == nil && n > maxMetrics {
+		err = fmt.Errorf("the answer to GET %s is larger than %d bytes", path, maxMetrics)
+	}
+	return err
+}
+
 func (c *Client) readJSON(ctx context.Context, path string, into any) error {
 	resp, err := c.ok(ctx, path)
 	if err != nil {

@@ -32,6 +32,7 @@ const (
 	EngineKilled     = "engine killed"     // after Steps, with exit code 0 and workers left behind
 	HungEngine       = "hung engine"       // no step after Steps, and /health is well
 	HungHealth       = "hung health"       // no answer to /health after Steps
+	HungMetrics      = "hung metrics"      // no answer to /metrics
 	HungStart        = "hung start"        // no answer to /start_profile
 	HungStop         = "hung stop"         // no answer to /stop_profile
 	RefusesStart     = "refuses start"     // /start_profile answers 500
@@ -260,7 +261,12 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("GET /v1/models", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"tiny","max_model_len":2048}]}`)
 	})
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, s.engine.metrics()) })
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, r *http.Request) {
+		if s.options.Fault == HungMetrics {
+			<-r.Context().Done()
+		}
+		fmt.Fprint(w, s.engine.metrics())
+	})
 	if s.flags.trace.Profiler == "" {
 		return mux
 	}
