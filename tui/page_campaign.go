@@ -132,7 +132,7 @@ func (p *campaignPage) seek(string) (tea.Cmd, error) { return nil, errNoCampaign
 
 func (p *campaignPage) needs() keys.Need {
 	var n keys.Need
-	if p.moved {
+	if p.moved && p.stand.Campaign != nil && p.stand.Current != nil {
 		n |= keys.NeedPast
 	}
 	if _, ok := p.source.(CampaignControl); ok && p.stand.Campaign != nil && p.stand.RunnerPID != nil {

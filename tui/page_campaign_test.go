@@ -103,6 +103,8 @@ func TestCampaignSays(t *testing.T) {
 		{"the cell's runs come with it", cpuCampaign, "k", "runs of tp1-default-steady", ""},
 		{"a cell without pairs", cpuCampaign, "j", "no pair yet: 6 planned, a verdict needs 5", ""},
 		{"back to the run in progress", cpuCampaign, "k f", "pairs of tp1-eager-steady", "pairs of tp1-default-steady"},
+		{"nothing is followed once it is over", endedCampaign, "tab tab j", "enter open run", "f follow"},
+		{"a choice can be taken back while it runs", cpuCampaign, "tab tab k", "f follow", ""},
 		{"follow is off while it follows", cpuCampaign, "f", "follow: the picture is live already", ""},
 		{"another metric", cpuCampaign, "m", "►tpot_p95", "►ttft_p95"},
 		{"metrics go round", cpuCampaign, "M", "►throughput", "►ttft_p95"},
