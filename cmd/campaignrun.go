@@ -141,7 +141,7 @@ func (o *campaignRunOptions) look(ctx context.Context, env *Env, p *plan.Plan, d
 	lines := []string{
 		fmt.Sprintf("campaign %s: %s of %s, %d of them in pairs of the first look", p.Name, unit.Counted(needs.Runs, "run"), unit.Counted(needs.Cells, "cell"), measured(p)),
 		fmt.Sprintf("folder   %s", dir),
-		fmt.Sprintf("time     about %s, a pair %s; a second look %s more", needs.Time.Round(time.Minute), needs.Pair.Round(time.Second), needs.Second.Round(time.Minute)),
+		"time     " + takes(needs),
 		fmt.Sprintf("devices  %d at most", needs.GPUs),
 		fmt.Sprintf("disk     about %d MiB of records, and the traces of %s", recordsMiB(p), unit.Counted(p.Campaign.Windows*needs.Cells, "window")),
 	}
@@ -161,6 +161,15 @@ func (o *campaignRunOptions) look(ctx context.Context, env *Env, p *plan.Plan, d
 		return WithCode(fmt.Errorf("nothing was started: %s", unit.Counted(n, "problem")), ExitCheck)
 	}
 	return nil
+}
+
+// takes is how long a campaign is expected to take.
+func takes(n plan.Needs) string {
+	s := fmt.Sprintf("about %s, a pair %s", n.Time.Round(time.Minute), n.Pair.Round(time.Second))
+	if n.Second > 0 {
+		s += fmt.Sprintf("; a second look %s more", n.Second.Round(time.Minute))
+	}
+	return s
 }
 
 // measured are the runs in pairs of a first look.
