@@ -68,7 +68,7 @@ type RunRow struct {
 func New(in *Input) *Report {
 	p := in.Plan
 	r := &Report{Schema: 1, Name: p.Name, LimitPct: p.Campaign.LimitPct, Model: cmp.Or(p.Server.ServedName, p.Server.Model), Planned: p.Campaign.Pairs, SecondLook: in.SecondLook,
-		Environment: list(in.Environment), Backends: list(in.Backends), Deviations: slices.Concat([]string{}, in.Damage, in.Deviations), Damage: in.Damage, Warnings: list(p.Warnings)}
+		Environment: list(in.Environment), Backends: list(in.Backends), Deviations: list(slices.Concat(in.Damage, in.Deviations)), Damage: in.Damage, Warnings: list(p.Warnings)}
 	for _, c := range p.Cells() {
 		r.Cells = append(r.Cells, newCell(in, c))
 	}

@@ -42,7 +42,7 @@ type stander struct {
 func (s *stander) campaign() progress.Campaign {
 	h, p := s.history, s.plan
 	c := progress.Campaign{Schema: 1, Name: p.Name, Path: s.dir, LimitPct: p.Campaign.LimitPct, SecondLook: h.look != nil, Verdict: gate.Undecided,
-		Units: plan.Units(p.Metrics), Cells: []progress.Cell{}, Remarks: slices.Concat(h.damage, h.deviations(p), p.Warnings)}
+		Units: plan.Units(p.Metrics), Cells: []progress.Cell{}, Remarks: append([]string{}, slices.Concat(h.damage, h.deviations(p), p.Warnings)...)}
 	if h.runner != nil {
 		c.StartedNS = &h.createdNS
 	}
