@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"opprof/engine/supervisor/process"
+	"opprof/engine/unit"
 )
 
 // compressedFiles is what a process that compresses prints. It names no path: one that is not UTF-8 would not come back as it was.
@@ -26,8 +28,10 @@ func CompressApart(path string, argv, env []string) Compress {
 		out, err := process.Attend(ctx, path, append(append([]string(nil), argv...), paths...), env)
 		var said compressedFiles
 		if unread := json.Unmarshal(out, &said); unread != nil || len(said.Packed) != len(paths) {
-			return foundCompressed(paths), fmt.Errorf("cannot compress the traces of a window: %w; those that are plain stay as they are",
-				errors.Join(err, unread))
+			if err == nil { // otherwise there is a better reason than what it did not say
+				err = fmt.Errorf("%s answered %.100q: expected what became of %s", path, out, unit.Counted(len(paths), "trace"))
+			}
+			return foundCompressed(paths), fmt.Errorf("cannot compress %s: %w; what is plain stays as it is", andMore(paths), err)
 		}
 		packed := append([]string(nil), paths...)
 		for i := range packed {
@@ -43,6 +47,14 @@ func CompressApart(path string, argv, env []string) Compress {
 		}
 		return packed, err
 	}
+}
+
+// andMore names the first of some files.
+func andMore(paths []string) string {
+	if len(paths) < 2 {
+		return strings.Join(paths, "")
+	}
+	return fmt.Sprintf("%s and %d more", paths[0], len(paths)-1)
 }
 
 // WriteCompressed compresses traces and tells, as JSON, of which there is a compressed copy now in place of a plain file, and why some are plain.

@@ -88,12 +88,12 @@ func TestTheProcessThatCompressesFails(t *testing.T) {
 		"takes away": {"/bin/sh", []string{"sh", "-c", `rm "$0"; exit 3`}, "exit status 3"},
 		"killed":     {"/bin/sh", []string{"sh", "-c", `gzip "$0"; kill -9 $$`}, "signal: killed"},
 		"complains":  {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo no room >&2; exit 3`}, "no room: exit status 3"},
-		"says less":  {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo '{"packed":[]}'`}, "stay as they are"},
+		"says less":  {"/bin/sh", []string{"sh", "-c", `gzip "$0"; echo '{"packed":[]}'`}, `/bin/sh answered "{\"packed\":[]}\n": expected what became of 2 traces`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths := writeTraces(t, "rank0.1.pt.trace.json", "rank1.1.pt.trace.json")
 			out, err := CompressApart(c.path, c.argv, os.Environ())(t.Context(), paths)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), paths[0]+" and 1 more") || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v", err)
 			}
 			want := paths[0] + ".gz"

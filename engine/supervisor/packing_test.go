@@ -52,6 +52,21 @@ func TestTracesAreCompressedBeforeTheEnd(t *testing.T) {
 	checkSummaries(t, r.config.Dir, 2)
 }
 
+// TestAStopInAWindow: the server lives until its traces are there, and they are judged by what they hold.
+func TestAStopInAWindow(t *testing.T) {
+	r := launch(t, newConfig(t, fakeserver.Options{StepMS: 100}, 1))
+	r.state(control.Ready)
+	if _, err := r.client.Arm(t.Context(), control.Trigger{Kind: control.TriggerNow}, 1); err != nil {
+		t.Fatal(err)
+	}
+	r.await(eventWindow, map[string]any{"n": 1, "to": control.WindowRecording})
+	r.end()
+	m, _ := rundir.ReadManifest(r.config.Dir)
+	if w := m.Windows[0]; w.State != control.WindowIncomplete || !strings.HasPrefix(w.Reason, "the server stops; rank 0 has ") {
+		t.Errorf("%s: %s", w.State, w.Reason)
+	}
+}
+
 // TestCompressingIsGivenUp: a run ends in time, and what is not compressed by then stays whole.
 func TestCompressingIsGivenUp(t *testing.T) {
 	c := newConfig(t, fakeserver.Options{}, 1)

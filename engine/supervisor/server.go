@@ -142,7 +142,7 @@ func (s *Supervisor) advance() {
 	late := now > v.deadlineNS
 	switch v.stage {
 	case stageWindow:
-		if w, open := s.windows.controller.Active(); open && w.Stopped == 0 && !late {
+		if w, open := s.windows.controller.Active(); open && !w.Written() && !late {
 			return
 		}
 		if v.watched {

@@ -168,6 +168,9 @@ func (c *Controller) Windows() []Window {
 	return out
 }
 
+// Written reports whether the server has nothing more to do for the window: its profiler was stopped, and the files are there and being read.
+func (w *Window) Written() bool { return w.reading }
+
 func (w *Window) copy() Window {
 	v := *w
 	v.Engines, v.Files = slices.Clone(w.Engines), slices.Clone(w.Files)
