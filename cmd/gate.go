@@ -187,6 +187,9 @@ func gatePlot(t *table, m *gate.Result, limitPct float64) {
 	for _, w := range m.Warnings {
 		t.line("  %s", chart.Sanitize(w))
 	}
+	if m.OrderByChance() {
+		t.line("  %s", gate.ByChance)
+	}
 }
 
 func percentOf(p *float64) string {

@@ -72,6 +72,7 @@ type Result struct {
 	Warnings        []string `json:"warnings"`
 	logLimit, upper float64
 	tUpper          float64
+	orderByChance   bool
 }
 
 // Effect is one pair's regression.
@@ -295,6 +296,8 @@ func (r *Result) order(ab, ba []float64, alpha float64) float64 {
 	r.OrderEffectPct = ptr(pct(c.Order))
 	r.CrossoverPct = ptr(pct(c.Estimate))
 	r.CrossoverUpper = ptr(pct(c.Upper(alpha)))
+	// The order effect has the standard error of the estimate.
+	r.orderByChance = r.N >= MinPairs && math.Abs(c.Order) > r.logLimit/2 && math.Abs(c.Order) < c.Upper(alpha)-c.Estimate
 	return c.Order
 }
 
@@ -319,6 +322,13 @@ func (r *Result) verdict(invalid bool, order float64) {
 		r.Verdict = Fail
 	}
 }
+
+// ByChance is to be said of metrics with OrderByChance.
+const ByChance = "pairs that scatter like these show such an order effect by chance alone: a quieter machine, longer runs or more pairs can tell"
+
+// OrderByChance reports an order effect that forbids a verdict and is no greater than the scatter of the pairs explains: what to do about it is
+// another matter than of one that all pairs agree on.
+func (r *Result) OrderByChance() bool { return r.orderByChance }
 
 // second says what running second does to the metric. A regression is the metric's own change only where less is better.
 func (r *Result) second(order float64) string {

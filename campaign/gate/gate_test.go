@@ -280,6 +280,27 @@ func TestTheOrderIsToldInTheMetricsOwnTerms(t *testing.T) {
 	}
 }
 
+// An order effect that chance explains is told from one that the pairs agree on: the remedy is another.
+func TestAnOrderEffectByChanceIsSaid(t *testing.T) {
+	for name, c := range map[string]struct {
+		metric Metric
+		chance bool
+	}{
+		"pairs that agree":   {pairs("a", 4, -4, 4.1, -4.1, 3.9, -3.9), false},
+		"pairs that scatter": {pairs("a", 60, -40, -30, 50, 55, -20), true},
+		"a small effect":     {pairs("a", 0.4, 0.1, 0.2, 0.3, -0.4, 0.2), false},
+		"too few pairs":      {pairs("a", 60, -40, -30, 50), false},
+	} {
+		r := Decide([]Metric{c.metric}, Options{}).Metrics[0]
+		if got := r.OrderByChance(); got != c.chance {
+			t.Errorf("%s: %v, order effect %v", name, got, value(r.OrderEffectPct))
+		}
+		if c.chance && (r.Verdict != Undecided || !strings.HasPrefix(r.why(), "running second")) {
+			t.Errorf("%s: %s because of %q", name, r.Verdict, r.why())
+		}
+	}
+}
+
 // However quiet the pairs are, fewer than the least that decide are not enough.
 func TestPairsNeededAreEnoughToDecide(t *testing.T) {
 	for _, m := range []Metric{pairs("quiet", 0.1, -0.1, 0.2, 0, 0.1, -0.2), pairs("alike", 1, 1, 1, 1, 1, 1)} {

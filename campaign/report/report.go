@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"opprof/campaign/gate"
 	"opprof/campaign/plan"
@@ -141,6 +142,15 @@ func (c *Cell) warn(in *Input) {
 		if cv := stat.SD(off) / stat.Mean(off); cv > maxOffCV {
 			say("%s varies by %.1f %% between the off runs alone", m.Name, 100*cv)
 		}
+	}
+	var chance []string
+	for i := range c.Decision.Metrics {
+		if m := &c.Decision.Metrics[i]; m.OrderByChance() {
+			chance = append(chance, m.Name)
+		}
+	}
+	if len(chance) > 0 {
+		say("%s: %s", strings.Join(chance, ", "), gate.ByChance)
 	}
 	c.Warnings = append(c.Warnings, c.bundled(in.Plan.Metrics)...)
 	if t := c.SelfTest; t != nil && t.Verdict == gate.Fail {

@@ -95,6 +95,24 @@ func TestVerdictsOfKnownEffects(t *testing.T) {
 	}
 }
 
+// Where noise makes the order effect, the report says so beside the verdict; where the order makes it, it does not.
+func TestNoiseIsToldFromOrder(t *testing.T) {
+	p := campaign(t, "")
+	for name, c := range map[string]struct {
+		slower func(plan.Run) float64
+		chance bool
+	}{
+		"noise": {costs(1, 0.5, 3), true},
+		"order": {func(r plan.Run) float64 { return 1 + 0.04*float64(r.Slot) }, false},
+		"quiet": {costs(1, 0.001, 1), false},
+	} {
+		r := New(measured(t, p, c.slower))
+		if got := strings.Contains(strings.Join(r.Cells[0].Warnings, "|"), gate.ByChance); got != c.chance {
+			t.Errorf("%s: %s, %q", name, r.Verdict, r.Cells[0].Warnings)
+		}
+	}
+}
+
 // Of simulated campaigns with a true cost of 3 % hardly any passes, and of those without a cost hardly any fails.
 func TestSimulatedCampaigns(t *testing.T) {
 	p := campaign(t, "")
