@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"opprof/engine/control"
+	"opprof/engine/unit"
 )
 
 func newWindow(env *Env) *cobra.Command {
@@ -154,6 +156,9 @@ func awaitWindows(ctx context.Context, client *control.Client, armed []control.W
 		}
 		open := 0
 		for i, w := range armed {
+			if w.N > len(s.Windows) {
+				return nil, fmt.Errorf("the supervisor knows %s and none of number %d: opprof window list tells what it knows", unit.Counted(len(s.Windows), "window"), w.N)
+			}
 			armed[i] = s.Windows[w.N-1]
 			switch armed[i].State {
 			case control.WindowArmed, control.WindowStarting, control.WindowRecording, control.WindowFlushing:
