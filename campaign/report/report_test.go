@@ -327,3 +327,12 @@ func TestFewPairsQuoteNothing(t *testing.T) {
 		}
 	}
 }
+
+// A dash for the pairs needed is explained below its table.
+func TestADashForPairsNeededIsExplained(t *testing.T) {
+	d := New(measured(t, campaign(t, ""), costs(1.06, 0.001, 1))).Cells[0].Decision
+	table := metricTable(&d)
+	if row := table.Rows[0]; row[len(row)-2] != "-" || !strings.Contains(table.Note, "where no number of pairs would do") {
+		t.Errorf("%q: %s", row, table.Note)
+	}
+}

@@ -49,7 +49,7 @@ func metricTable(d *gate.Decision) page.Table {
 	t := page.Table{Title: "Metrics", Columns: append(page.TextColumns("metric", "better"), numbers(page.Column{Name: "pairs"}, page.Column{Name: "point", Unit: "%"},
 		page.Column{Name: "upper end", Unit: "%"}, page.Column{Name: "t upper end", Unit: "%"}, page.Column{Name: "order effect", Unit: "%"},
 		page.Column{Name: "sd of pairs", Unit: "%"}, page.Column{Name: "pairs needed"})...),
-		Note: "Pairs needed: at this noise and this point, for a power of 80 % of one metric."}
+		Note: "Pairs needed: at this noise and this point, for a power of 80 % of one metric; - of a single pair, and where no number of pairs would do, as the point is too near the limit or above it."}
 	t.Columns = append(t.Columns, page.Column{Name: "verdict"})
 	for i := range d.Metrics {
 		m := &d.Metrics[i]
