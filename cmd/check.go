@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"opprof/cmd/session"
+	"opprof/engine/rundir"
+	"opprof/engine/serverconf"
 	"opprof/engine/unit"
 	"opprof/tui/chart"
 )
@@ -87,10 +90,18 @@ func (e *Env) checkRun(ctx context.Context, report *session.CheckReport, arg str
 		return err
 	}
 	if len(run.Streams) == 0 {
-		why := append([]string{"it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)"}, run.Problems...)
+		why := append([]string{noStream(run)}, run.Problems...)
 		return fmt.Errorf("cannot check %s: %s", run.Path, strings.Join(why, "; "))
 	}
 	return report.AddRun(ctx, run)
+}
+
+// noStream says why there is nothing to read of a run.
+func noStream(run *rundir.Run) string {
+	if s, err := serverconf.Load(filepath.Join(run.Root, rundir.ConfigName)); err == nil && !s.Record {
+		return "its recorder was off (record = false), so that it has no steps"
+	}
+	return "it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)"
 }
 
 // verdict is what is to be known of a stream in a few words.

@@ -105,7 +105,7 @@ func (e *Env) compare(ctx context.Context, args [2]string, spans [2]compare.Span
 			return nil, err
 		}
 		if len(run.Streams) == 0 {
-			return nil, fmt.Errorf("cannot compare %s: it has no Layer-1 stream (.jsonl, .jsonl.gz or .jsonl.zst)", run.Path)
+			return nil, fmt.Errorf("cannot compare %s: %s", run.Path, noStream(run))
 		}
 		runs[i] = run
 	}
