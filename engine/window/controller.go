@@ -69,7 +69,8 @@ type Window struct {
 	Found     []InspectedRank // what reading the files found
 	Loose     bool            // the profiler may have begun later than at the first step, and have ended sooner
 	query     *query.Query
-	ordinal   int64 // place among the windows of one every-trigger, from 1
+	rows      map[string]int64 // steps in a row for which the query has held, by engine
+	ordinal   int64            // place among the windows of one every-trigger, from 1
 	stateNS   int64
 	stopSent  bool
 	stopError error
@@ -271,16 +272,24 @@ func (c *Controller) Step(nowNS int64, s *record.Step, periodNS *int64) []Action
 	return c.take()
 }
 
-// ask counts for how many steps in a row each armed expression has held. An unknown answer ends the row.
+// ask counts for how many steps in a row each armed expression has held on each engine: the steps of one are no interruption of another's. An
+// unknown answer ends the row.
 func (c *Controller) ask(s *record.Step, periodNS *int64) {
 	for _, w := range c.windows {
 		if w.State != control.WindowArmed || w.query == nil {
 			continue
 		}
+		if w.rows == nil {
+			w.rows = map[string]int64{}
+		}
 		if w.query.Ask(s, periodNS) == query.Yes {
-			w.Held++
+			w.rows[s.EngineID]++
 		} else {
-			w.Held = 0
+			delete(w.rows, s.EngineID)
+		}
+		w.Held = 0
+		for _, n := range w.rows {
+			w.Held = max(w.Held, n)
 		}
 	}
 }

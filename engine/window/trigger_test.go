@@ -61,6 +61,25 @@ func TestTriggers(t *testing.T) {
 	}
 }
 
+// Steps in a row are those of one engine: another that does something else, or nothing, is no interruption.
+func TestARowIsOfOneEngine(t *testing.T) {
+	b := newBench(t, 1)
+	b.arm(control.Trigger{Kind: control.TriggerExpr, Expr: "decode_batch_size >= 32", For: 3}, 1)
+	b.log = nil
+	for i, step := range []struct {
+		engine string
+		batch  int64
+		held   int64
+	}{{"dp0", 40, 1}, {"dp1", 1, 1}, {"dp0", 40, 2}, {"dp1", 40, 2}, {"dp0", 1, 1}, {"dp1", 40, 2}, {"dp0", 40, 2}} {
+		b.step(step.engine, int64(i)+1, step.batch)
+		if w := b.state(1); w.Held != step.held || w.State != control.WindowArmed {
+			t.Errorf("step %d: held for %d, want %d: %s", i+1, w.Held, step.held, w.State)
+		}
+	}
+	b.step("dp1", 8, 40)
+	b.expect("1 starting", "start 1")
+}
+
 func TestTheTorchScheduleRecordsOneWindow(t *testing.T) {
 	s := Defaults()
 	s.OneOnly = true
