@@ -254,7 +254,6 @@ func (p *compacting) traces(ctx context.Context, run *rundir.Run) error {
 	plain, err := supervisor.PlainTraces(run.Root)
 	if err != nil && !errors.Is(err, supervisor.ErrNoJournal) {
 		p.add(compactedFile{Run: run.ID, Path: run.Root, Kind: "trace", State: compactFailed, Reason: err.Error()})
-		return nil
 	}
 	sizes := map[string]int64{}
 	for _, path := range plain {
@@ -269,7 +268,8 @@ func (p *compacting) traces(ctx context.Context, run *rundir.Run) error {
 	for _, path := range plain {
 		before := sizes[path]
 		f := compactedFile{Run: run.ID, Path: path, Kind: "trace", State: compactWould, Before: &before}
-		if st, err := os.Stat(path + ".gz"); !p.dryRun && err == nil {
+		_, still := os.Lstat(path) // beside a file of somebody else, which has the name of its copy
+		if st, err := os.Stat(path + ".gz"); !p.dryRun && err == nil && still != nil {
 			after := st.Size()
 			f.State, f.Path, f.After = compactDone, path+".gz", &after
 		} else if !p.dryRun {

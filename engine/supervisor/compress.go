@@ -18,7 +18,7 @@ import (
 )
 
 // PlainTraces are the traces of a run's verified windows that were left plain. Traces of a server that OpProf did not start stay as they are, and
-// are none of them.
+// are none of them. The error tells of windows whose summaries cannot be read; what is plain of the others is given with it.
 func PlainTraces(dir string) ([]string, error) {
 	var plain []string
 	err := eachVerified(dir, func(_ Summary, paths []string) error {
@@ -52,23 +52,25 @@ func eachVerified(dir string, f func(s Summary, paths []string) error) error {
 	if err != nil || stand.Watched {
 		return err
 	}
+	var unread []error
 	for _, w := range stand.Status.Windows {
 		if w.State != control.WindowVerified {
 			continue
 		}
 		summary, err := readSummary(dir, w.N)
-		if err != nil {
-			return err
+		if err != nil { // of a supervisor that was killed before it wrote it: those of other windows are there
+			unread = append(unread, err)
+			continue
 		}
 		paths := summary.paths(dir)
 		if !anyPlain(paths) {
 			continue
 		}
 		if err := f(summary, paths); err != nil {
-			return err
+			return errors.Join(append(unread, err)...)
 		}
 	}
-	return nil
+	return errors.Join(unread...)
 }
 
 // Compress replaces verified traces by compressed copies and gives the paths that there are now: one for each of those that it was given.

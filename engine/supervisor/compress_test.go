@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,12 +51,6 @@ func TestCompressVerified(t *testing.T) {
 	}
 	if left, err := PlainTraces(dir); err != nil || len(left) != 0 || s.paths(dir)[0] != before[0]+".gz" {
 		t.Errorf("left %q, %v", left, err)
-	}
-	if err := os.Remove(filepath.Join(dir, "windows/1/summary.json")); err != nil {
-		t.Fatal(err)
-	}
-	if err := CompressVerified(t.Context(), dir); err == nil {
-		t.Error("a window without a summary is not told of")
 	}
 	if _, err := PlainTraces(t.TempDir()); err == nil {
 		t.Error("a folder without a journal has verified windows")
@@ -134,4 +129,34 @@ func TestACopyHasTheTimeOfItsTrace(t *testing.T) {
 	if st, err := os.Stat(path + ".gz"); err != nil || !st.ModTime().Equal(at) {
 		t.Errorf("%v, %v", st, err)
 	}
+}
+
+// TestAWindowWithoutASummary: it is told of, and the traces of those behind it are compressed.
+func TestAWindowWithoutASummary(t *testing.T) {
+	r := launch(t, newConfig(t, fakeserver.Options{}, 1))
+	r.state(control.Ready)
+	if w := r.arm(control.Trigger{Kind: control.TriggerNow}, 2); w.State != control.WindowVerified {
+		t.Fatalf("%+v", w)
+	}
+	r.end()
+	dir := r.config.Dir
+	if err := os.Remove(filepath.Join(dir, "windows/1/summary.json")); err != nil {
+		t.Fatal(err)
+	}
+	s, err := readSummary(dir, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Ranks[0].File = "kineto/rank0.1.pt.trace.json"
+	path := filepath.Join(dir, s.Ranks[0].File)
+	if err := errors.Join(writeSummary(dir, s), os.WriteFile(path, []byte("a trace"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if plain, err := PlainTraces(dir); err == nil || !strings.Contains(err.Error(), "windows/1/summary.json") || !slices.Equal(plain, []string{path}) {
+		t.Errorf("plain %q, %v", plain, err)
+	}
+	if err := CompressVerified(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "windows/1/summary.json") {
+		t.Errorf("%v", err)
+	}
+	assertInflates(t, path+".gz", "a trace")
 }
