@@ -64,7 +64,7 @@ const supervisorLogMax = 16 << 20
 // supervisorEnded is why a supervisor ended before it answered: the run's last word, or else its own.
 func supervisorEnded(dir, log string, exit process.Exit) error {
 	if s, err := supervisor.Stand(dir); err == nil && !s.Open && s.Status.Reason != "" {
-		return WithHint(errors.New(s.Status.Reason), "the whole log: "+filepath.Join(dir, rundir.ServerLogName))
+		return WithHint(errors.New(s.Status.Reason), "the whole log: "+wholeLog(dir))
 	}
 	text, err := regular.Read(log, supervisorLogMax)
 	last := bytes.TrimSpace(text)
@@ -75,6 +75,15 @@ func supervisorEnded(dir, log string, exit process.Exit) error {
 		return fmt.Errorf("the supervisor ended (%s) before it answered", exit)
 	}
 	return fmt.Errorf("the supervisor ended (%s): %s", exit, bytes.TrimPrefix(last, []byte("opprof: ")))
+}
+
+// wholeLog is what to read about a run that is over: the server's log, or that of a supervisor that did not come to start one.
+func wholeLog(dir string) string {
+	path := filepath.Join(dir, rundir.ServerLogName)
+	if st, err := os.Stat(path); err == nil && st.Size() > 0 {
+		return path
+	}
+	return filepath.Join(dir, supervisorLog)
 }
 
 // reach connects to the supervisor of a run, nil when none answers.

@@ -308,5 +308,5 @@ func startFailed(dir string, err error) error {
 	if readErr != nil || s.Open {
 		return errors.Join(err, readErr)
 	}
-	return WithHint(errors.New(s.Status.Reason), "the whole log: "+filepath.Join(dir, rundir.ServerLogName))
+	return WithHint(errors.New(s.Status.Reason), "the whole log: "+wholeLog(dir))
 }

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -151,6 +152,9 @@ func awaitWindows(ctx context.Context, client *control.Client, armed []control.W
 	defer ticker.Stop()
 	for {
 		s, err := client.Status(ctx)
+		if errors.Is(err, control.ErrUnreachable) {
+			return nil, WithHint(err, "opprof attach takes a run over whose supervisor was killed, and its windows go on")
+		}
 		if err != nil {
 			return nil, err
 		}
