@@ -11,6 +11,7 @@ import (
 	"opprof/engine/serverlog"
 	"opprof/engine/store"
 	"opprof/engine/unit"
+	"opprof/engine/vllm"
 	"opprof/tui/chart"
 	"opprof/tui/keys"
 	"opprof/tui/layout"
@@ -27,7 +28,10 @@ type serverPage struct {
 	width, height int
 	facts         panel.Server
 	log           *serverlog.View
-	asked         int // wants since the folder was looked at
+	metrics       *vllm.Metrics // as they lay in the folder at the last look
+	asked         int           // wants since the folder was looked at
+	read          bool          // the whole run had been read when the last picture was made
+	whole         bool          // the frame is of the whole run: asked for when that had been read
 	focus         section
 	texts         [sections]scroll
 }
@@ -77,13 +81,8 @@ func (p *serverPage) want() want {
 
 // settled reports whether all of a finished run is known.
 func (p *serverPage) settled() bool {
-	if p.facts.Contents == nil || p.facts.Frame == nil || p.log == nil {
+	if p.facts.Contents == nil || !p.whole || p.log == nil {
 		return false
-	}
-	for _, s := range p.facts.Run.Streams {
-		if s.ReadBytes < s.Bytes {
-			return false
-		}
 	}
 	return !p.log.State.Found || p.log.State.Read == p.log.State.Size
 }
@@ -91,8 +90,9 @@ func (p *serverPage) settled() bool {
 func (p *serverPage) take(w want, pic picture) {
 	p.facts.Run = pic.run
 	if pic.main != nil && w.main != nil && w.main.Columns == 1 {
-		p.facts.Frame = pic.main
+		p.facts.Frame, p.whole = pic.main, p.read
 	}
+	p.read = readWhole(&pic.run)
 	if pic.log != nil {
 		p.log = pic.log
 	}
@@ -100,12 +100,23 @@ func (p *serverPage) take(w want, pic picture) {
 		p.asked = 0
 		p.facts.Contents = pic.contents
 	}
-	if w.server && p.facts.Frame != nil {
-		p.facts.Audit = nil
-		if pic.metrics != nil {
-			p.facts.Audit = audit.Compare(pic.metrics, p.facts.Frame)
+	if w.server {
+		p.metrics = pic.metrics
+	}
+	p.facts.Audit = nil
+	if p.metrics != nil && p.facts.Frame != nil {
+		p.facts.Audit = audit.Compare(p.metrics, p.facts.Frame)
+	}
+}
+
+// readWhole reports whether a run's streams had been read to their ends when it was described.
+func readWhole(run *rundir.Description) bool {
+	for _, s := range run.Streams {
+		if s.ReadBytes < s.Bytes {
+			return false
 		}
 	}
+	return true
 }
 
 func (p *serverPage) press(b keys.Binding) tea.Cmd {

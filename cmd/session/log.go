@@ -73,5 +73,8 @@ func (s *Session) Metrics(ctx context.Context) (*vllm.Metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
+	if st, err := f.Stat(); err == nil {
+		m.SavedNS = st.ModTime().UnixNano()
+	}
 	return &m, nil
 }

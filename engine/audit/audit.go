@@ -151,6 +151,9 @@ func (c *comparison) add(r Row, slack int64) {
 		}
 	default:
 		r.Verdict, r.Why = Differs, "Layer 1 has more: is the snapshot older than the last steps?"
+		if later := c.frame.Now.TimeNS - c.metrics.SavedNS; c.metrics.SavedNS > 0 && c.frame.Now.Known && later > 0 {
+			r.Verdict, r.Why = Explained, "Layer 1 has more: the snapshot is "+unit.Duration(later)+" older than the last step"
+		}
 	}
 	c.rows = append(c.rows, r)
 }

@@ -112,6 +112,33 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestStepsAfterTheSnapshot: a server that is stopped goes on for as long as its requests take.
+func TestStepsAfterTheSnapshot(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		savedNS int64
+		layer1  int64
+		verdict Verdict
+		why     string
+	}{
+		{"two seconds later", 8e9, 12, Explained, "2.00 s older"},
+		{"at the same moment", 10e9, 12, Differs, "is the snapshot older"},
+		{"a copy that was made afterwards", 99e9, 12, Differs, "is the snapshot older"},
+		{"nobody knows when", 0, 12, Differs, "is the snapshot older"},
+		{"less all the same", 8e9, 9, Differs, "newer"},
+		{"as many", 8e9, 10, Same, ""},
+	} {
+		m := metricsOf(t, "vllm:num_preemptions_total 10")
+		m.SavedNS = c.savedNS
+		f := &store.Frame{Run: store.Summary{Counts: store.Counts{Steps: 100, Preemptions: c.layer1}}, Now: store.Instant{Known: true, TimeNS: 10e9}}
+		for _, r := range Compare(m, f) {
+			if r.Name == "preemptions" && (r.Verdict != c.verdict || !strings.Contains(r.Why, c.why)) {
+				t.Errorf("%s: %s, %q", c.name, r.Verdict, r.Why)
+			}
+		}
+	}
+}
+
 // TestStepsWithoutOutput: the server counts steps with output, so that another count of steps is explained where the tokens agree.
 func TestStepsWithoutOutput(t *testing.T) {
 	counts := store.Counts{Steps: 20, ZeroToken: 2, RecomputeSteps: 20, DecodeTokens: 100}

@@ -21,6 +21,7 @@ type Metrics struct {
 	Samples  []Sample
 	BadLines int64
 	FirstBad string
+	SavedNS  int64 // when a snapshot in a file was written, ns since 1970; 0 when not known
 }
 
 // maxSamples bounds the samples of a snapshot; vLLM has some hundred for each engine.
