@@ -124,6 +124,11 @@ func (m Metric) Unit() string {
 	return ""
 }
 
+// BetweenTokens reports whether the metric is of the time between the tokens of an answer, which one token alone has none of.
+func (m Metric) BetweenTokens() bool {
+	return strings.Contains(m.Field, "tpot") || strings.Contains(m.Field, "itl")
+}
+
 // Units are those of metrics by name; a metric whose unit is not known is not in it.
 func Units(metrics []Metric) map[string]string {
 	out := map[string]string{}

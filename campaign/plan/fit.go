@@ -29,7 +29,7 @@ func longest(tokens int, ratio float64) int { return int(math.Ceil(float64(token
 // betweenTokens are the names of metrics that need a second token.
 func (r *reader) betweenTokens() (names []string) {
 	for _, m := range r.plan.Metrics {
-		if strings.Contains(m.Field, "tpot") || strings.Contains(m.Field, "itl") {
+		if m.BetweenTokens() {
 			names = append(names, m.Name)
 		}
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"opprof/campaign/plan"
 )
@@ -21,7 +20,7 @@ func (c *Cell) bundled(metrics []plan.Metric) []string {
 	}
 	var out []string
 	for _, m := range metrics {
-		if m.Unit() != "ms" || !betweenTokens(m.Field) {
+		if m.Unit() != "ms" || !m.BetweenTokens() {
 			continue
 		}
 		n, all, least := 0, 0, 0.0
@@ -55,8 +54,4 @@ func (c *Cell) shortestPeriodMS() (ms float64, ok bool) {
 		}
 	}
 	return ms, ok
-}
-
-func betweenTokens(field string) bool {
-	return strings.Contains(field, "tpot") || strings.Contains(field, "itl")
 }

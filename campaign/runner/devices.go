@@ -71,10 +71,8 @@ func (h *host) devices(ctx context.Context, s serverconf.Server, m *Machine) {
 			CapW: known(r[9]), UsedMiB: known(r[10])}
 	}
 	value, set := s.Env["CUDA_VISIBLE_DEVICES"]
-	for _, e := range h.environ {
-		if v, ok := strings.CutPrefix(e, "CUDA_VISIBLE_DEVICES="); ok && s.Env["CUDA_VISIBLE_DEVICES"] == "" {
-			value, set = v, true
-		}
+	if v, ok := process.Variable(h.environ, "CUDA_VISIBLE_DEVICES"); ok && value == "" {
+		value, set = v, true
 	}
 	for _, g := range process.Visible(all, value, set) {
 		m.Devices = append(m.Devices, byUUID[g.UUID])

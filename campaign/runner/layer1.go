@@ -14,6 +14,7 @@ import (
 	"opprof/engine/record"
 	"opprof/engine/regular"
 	"opprof/engine/rundir"
+	"opprof/engine/store"
 	"opprof/engine/unit"
 	"opprof/engine/vllm"
 )
@@ -26,40 +27,41 @@ func (m *measurement) readRun() {
 	if found != nil {
 		o.Cache.CompileS, o.Backends, o.Versions = found.Cache.CompileS, found.Backends.Lines, found.Versions
 	}
-	log := filepath.Join(m.dir, rundir.ServerLogName)
+	cold, caches, err := compilation(filepath.Join(m.dir, rundir.ServerLogName))
+	o.Cache.Cold = cold
 	if m.run.Kind == plan.Measured && !m.to.IsZero() {
-		if n := m.Host.Compiled(m.server, log, m.from, m.to); n > 0 {
+		if n := m.Host.Compiled(m.server, caches, m.from, m.to); n > 0 {
 			m.void("Triton compiled %s while the load was measured", unit.Counted(n, "kernel"))
 		}
 	}
-	cold, err := compiledCold(log)
-	o.Cache.Cold = cold
 	switch {
-	case err != nil:
-		m.remark("whether the server compiled is not known: %v", err)
 	case cold && m.run.Kind == plan.Measured:
 		m.void("its server compiled with a cold cache")
+	case err != nil && !cold:
+		m.remark("whether the server compiled is not known: %v", err)
 	}
 	if m.server.Record {
 		m.readLayer1()
 	}
 }
 
-// compiledCold reports whether a server compiled a graph that was not in the cache, by its log.
-func compiledCold(path string) (bool, error) {
+// compilation says whether a server compiled a graph that was not in the cache, and which folders it kept graphs in, by its log.
+func compilation(path string) (cold bool, caches []string, err error) {
 	f, err := regular.Open(path)
 	if err != nil {
-		return false, err
+		return false, nil, err
 	}
 	defer f.Close()
 	in := bufio.NewScanner(f)
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
-		if vllm.CompiledCold(vllm.ParseLogLine(in.Text())) {
-			return true, nil
+		l := vllm.ParseLogLine(in.Text())
+		cold = cold || vllm.CompiledCold(l)
+		if dir, ok := vllm.CompileCache(l); ok {
+			caches = append(caches, filepath.Clean(dir))
 		}
 	}
-	return false, in.Err()
+	return cold, caches, in.Err()
 }
 
 // readLayer1 checks every stream of the run and sums up what the recorder cost.
@@ -110,7 +112,7 @@ func readStream(path string) (s stream, err error) {
 	}
 	defer f.Close()
 	c, r := record.NewChecker(), record.NewReader(f, path)
-	var last record.Step
+	var sequence store.Sequence
 	for r.Scan() {
 		l := r.Line()
 		c.Add(l)
@@ -119,23 +121,22 @@ func readStream(path string) (s stream, err error) {
 			footer := l.Footer
 			s.footer = &footer
 		case record.KindStep:
-			s.take(&last, &l.Step)
-			last = l.Step
+			s.take(&l.Step, sequence.Next(&l.Step))
 		}
 	}
 	s.check, s.bytes = c.Result(), r.Offset()
 	return s, r.Err()
 }
 
-// take adds a step that follows another; the zero step precedes the first.
-func (s *stream) take(last, step *record.Step) {
+// take adds a step at its place in the stream.
+func (s *stream) take(step *record.Step, at store.Place) {
 	if step.Known(record.HasPrefixLocal) {
 		s.known = true
 		s.prefix.Queries += step.Local.Queries
 		s.prefix.Hits += step.Local.Hits
 	}
-	if last.StepIndex > 0 && step.StepIndex == last.StepIndex+1 {
-		s.periodsNS = append(s.periodsNS, step.CompleteMonoNS-max(last.CompleteMonoNS, step.SubmitMonoNS))
+	if at.PeriodNS != store.UnknownNS {
+		s.periodsNS = append(s.periodsNS, at.PeriodNS)
 	}
 }
 

@@ -23,13 +23,7 @@ import (
 // NewLoads runs load generators as child processes that inherit environ. `vllm bench serve` looks for the server's API key under the name that
 // clients of OpenAI use (vllm/benchmarks/lib/endpoint_request_func.py).
 func NewLoads(environ []string) Loads {
-	var key string
-	for _, e := range environ {
-		if v, ok := strings.CutPrefix(e, "VLLM_API_KEY="); ok {
-			key = v
-		}
-	}
-	if key != "" {
+	if key, _ := process.Variable(environ, "VLLM_API_KEY"); key != "" {
 		environ = append(environ[:len(environ):len(environ)], "OPENAI_API_KEY="+key)
 	}
 	return &loads{environ: environ, versions: map[string]string{}}

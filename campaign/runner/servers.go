@@ -80,6 +80,6 @@ type Host interface {
 	Look(ctx context.Context, s serverconf.Server) Machine
 	// Strangers lists processes of others on the devices, while own are the server's.
 	Strangers(ctx context.Context, m Machine, own []int) []string
-	// Compiled counts the kernels that came into Triton's caches of a server, whose log is named, within a time.
-	Compiled(s serverconf.Server, log string, from, to time.Time) int
+	// Compiled counts the kernels that came into Triton's caches of a server within a time; compiled are the folders of its compiled graphs.
+	Compiled(s serverconf.Server, compiled []string, from, to time.Time) int
 }

@@ -1,24 +1,21 @@
 package runner
 
 import (
-	"bufio"
 	"cmp"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"opprof/engine/regular"
 	"opprof/engine/serverconf"
-	"opprof/engine/vllm"
+	"opprof/engine/supervisor/process"
 )
 
 // Compiled implements Host. Triton compiles a kernel when a server first needs it, also under load, and keeps it in a cache, as a folder of
 // its own that is not written to again (triton/runtime/cache.py).
-func (h *host) Compiled(s serverconf.Server, log string, from, to time.Time) int {
+func (h *host) Compiled(s serverconf.Server, compiled []string, from, to time.Time) int {
 	n := 0
-	for _, cache := range h.tritonCaches(s, log) {
+	for _, cache := range h.tritonCaches(s, compiled) {
 		entries, err := os.ReadDir(cache)
 		if err != nil {
 			continue // a server that compiles nothing has none
@@ -32,12 +29,15 @@ func (h *host) Compiled(s serverconf.Server, log string, from, to time.Time) int
 	return n
 }
 
-// tritonCaches are beside vLLM's compile cache, one for each rank, if the log names one (vllm/compilation/compiler_interface.py), and where
-// the server's environment says.
-func (h *host) tritonCaches(s serverconf.Server, log string) []string {
-	get := func(name string) string { return cmp.Or(s.Env[name], lookup(h.environ, name)) }
+// tritonCaches are beside vLLM's compile caches, one for each rank (vllm/compilation/compiler_interface.py), and where the server's environment
+// says.
+func (h *host) tritonCaches(s serverconf.Server, compiled []string) []string {
+	get := func(name string) string {
+		value, _ := process.Variable(h.environ, name)
+		return cmp.Or(s.Env[name], value)
+	}
 	caches := []string{cmp.Or(get("TRITON_CACHE_DIR"), filepath.Join(cmp.Or(get("TRITON_HOME"), get("HOME")), ".triton", "cache"))}
-	for _, dir := range compileCaches(log) {
+	for _, dir := range compiled {
 		ranks, err := filepath.Glob(filepath.Join(filepath.Dir(filepath.Dir(dir)), "rank_*", "triton_cache"))
 		if err == nil {
 			caches = append(caches, ranks...)
@@ -45,32 +45,4 @@ func (h *host) tritonCaches(s serverconf.Server, log string) []string {
 	}
 	slices.Sort(caches)
 	return slices.Compact(caches)
-}
-
-// compileCaches are the folders that a server's log names.
-func compileCaches(log string) []string {
-	f, err := regular.Open(log)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	var dirs []string
-	in := bufio.NewScanner(f)
-	in.Buffer(nil, 1<<20)
-	for in.Scan() {
-		if dir, ok := vllm.CompileCache(vllm.ParseLogLine(in.Text())); ok {
-			dirs = append(dirs, filepath.Clean(dir))
-		}
-	}
-	return dirs
-}
-
-// lookup is a variable of an environment; "" where it is not set.
-func lookup(environ []string, name string) string {
-	for _, e := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(e, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }

@@ -13,6 +13,7 @@ import (
 
 	"opprof/engine/rundir"
 	"opprof/engine/serverconf"
+	"opprof/engine/supervisor/process"
 	"opprof/engine/window"
 )
 
@@ -129,12 +130,9 @@ func Environ(inherited []string, s serverconf.Server, runDir string, pythonPath 
 	return out
 }
 
-func last(env []string, name string) (value string) {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			value = v
-		}
-	}
+// last is a variable of an environment; "" where it is not set.
+func last(env []string, name string) string {
+	value, _ := process.Variable(env, name)
 	return value
 }
 

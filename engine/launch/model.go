@@ -121,7 +121,7 @@ func checkGPUs(ctx context.Context, r *Report, m Machine, s serverconf.Server, w
 	}
 	value, set := s.Env["CUDA_VISIBLE_DEVICES"]
 	if !set {
-		value, set = variable(m.Environ, "CUDA_VISIBLE_DEVICES")
+		value, set = process.Variable(m.Environ, "CUDA_VISIBLE_DEVICES")
 	}
 	devices := process.Visible(all, value, set)
 	if len(devices) < s.Ranks() {
@@ -143,15 +143,6 @@ func checkGPUs(ctx context.Context, r *Report, m Machine, s serverconf.Server, w
 		}
 		r.note("memory estimate: weights %d MiB of %d MiB on each device, which leaves %d MiB for the KV cache and activations", perRank>>20, budget, budget-perRank>>20)
 	}
-}
-
-func variable(env []string, name string) (value string, set bool) {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			value, set = v, true
-		}
-	}
-	return value, set
 }
 
 func utilization(args []string) float64 {

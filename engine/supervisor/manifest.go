@@ -111,7 +111,7 @@ func (s *Supervisor) tookGPUs(all []process.GPU, err error) {
 		}
 		return
 	}
-	value, set := lookup(s.config.Command.Env, "CUDA_VISIBLE_DEVICES")
+	value, set := process.Variable(s.config.Command.Env, "CUDA_VISIBLE_DEVICES")
 	s.server.baseline = process.Visible(all, value, set)
 	s.papers.manifest.GPUs = nil
 	for _, g := range s.server.baseline {
@@ -125,16 +125,6 @@ func (s *Supervisor) tookGPUs(all []process.GPU, err error) {
 		s.papers.manifest.GPUs = append(s.papers.manifest.GPUs, one)
 	}
 	s.papers.dirty = true
-}
-
-// lookup finds a variable in an environment; the last of a name counts, as it does for a program.
-func lookup(env []string, name string) (value string, set bool) {
-	for _, e := range env {
-		if v, ok := strings.CutPrefix(e, name+"="); ok {
-			value, set = v, true
-		}
-	}
-	return value, set
 }
 
 // status answers GET /v1/status.
