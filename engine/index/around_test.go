@@ -31,8 +31,17 @@ func TestStepsAround(t *testing.T) {
 		for o.steps[first].StepIndex != a.Steps[0].StepIndex {
 			first++
 		}
-		if k < first || k >= first+len(a.Steps)+1 {
-			rt.Fatalf("step %d is not in [%d, %d)", k, first, first+len(a.Steps))
+		// Between two steps, which may be of two blocks, both are next to the time.
+		before, behind := max(k-1, 0), min(k+1, len(o.steps)-1)
+		for before+1 < len(o.steps) && o.steps[before+1].at.TimeNS <= at {
+			before++
+		}
+		for behind > 0 && o.steps[behind-1].at.TimeNS >= at {
+			behind--
+		}
+		in := func(k int) bool { return k >= first && k < first+len(a.Steps) }
+		if !in(before) && !in(behind) {
+			rt.Fatalf("neither step %d nor %d is in [%d, %d)", before, behind, first, first+len(a.Steps))
 		}
 		q := a.Before
 		for i := range a.Steps {
