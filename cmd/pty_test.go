@@ -191,7 +191,14 @@ func (x *terminal) ended() int {
 	if *after != *x.before {
 		x.t.Errorf("terminal modes after the program: %+v, before: %+v", *after, *x.before)
 	}
-	if alternate, hidden := x.screen.modes(); alternate || hidden {
+	// What the program wrote last may still be on its way to the emulator.
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	alternate, hidden := x.screen.modes()
+	for end := time.Now().Add(10 * time.Second); (alternate || hidden) && time.Now().Before(end); <-ticker.C {
+		alternate, hidden = x.screen.modes()
+	}
+	if alternate || hidden {
 		x.t.Errorf("left with the alternate screen %t and a hidden cursor %t", alternate, hidden)
 	}
 	left, err := filepath.Glob(filepath.Join(x.temp, "opprof-demo-*"))
